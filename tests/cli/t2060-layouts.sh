@@ -169,14 +169,39 @@ run "$npuprof" info earlier
 expect_exit 0
 expect_stdout_says 'cluster analysis db'
 
-behaviour 'of its text form the step times are read, and the rest is named'
-rm earlier/cluster_analysis_output/cluster_analysis.db
+behaviour 'its text form says the same, also under another name, and a file of it stands for all of it'
+"$npuprof" cluster -q -o sized db >/dev/null
+mkdir kept_text && mv earlier/cluster_analysis_output/cluster_analysis.db . &&
+	cp -r earlier/cluster_analysis_output kept_text/result_of_march
+for input in earlier kept_text kept_text/result_of_march/cluster_communication.json; do
+	rm -rf later
+	run "$npuprof" cluster -o later "$input"
+	expect_exit 0
+	expect_stdout_says '4 ranks' 'it has step times, communication and links'
+	for table in ClusterCommunicationTime ClusterCommunicationBandwidth ClusterCommunicationMatrix CommunicationGroupMapping; do
+		expect "$table is as it was" diff <(rows sized $table) <(rows later $table)
+	done
+	expect 'step times are as they were' diff <(cut -d'|' -f1-10 db.csv) \
+		<(rows later ClusterStepTraceTime | grep '|rank|' | cut -d'|' -f1-10)
+done
+for command in info advisor whatif; do
+	run "$npuprof" $command -q kept_text
+	expect_exit 0
+done
+
+behaviour 'what is left of it is read'
+rm kept_text/*/cluster_step_trace_time.csv kept_text/*/communication_group.json
 rm -rf later
-run "$npuprof" cluster -o later earlier
-expect_exit 3
-expect_stdout_says '4 ranks' 'cluster_communication.json' 'only cluster_step_trace_time.csv is read'
-expect 'step times are as they were' diff <(cut -d'|' -f1-10 db.csv) \
-	<(rows later ClusterStepTraceTime | grep '|rank|' | cut -d'|' -f1-10)
+run "$npuprof" cluster -o later kept_text
+expect_exit 0
+expect_stdout_says '4 ranks' 'it has communication and links;'
+expect 'operators are as they were' diff <(rows sized ClusterCommunicationTime) <(rows later ClusterCommunicationTime)
+expect 'links are as they were' diff <(rows sized ClusterCommunicationMatrix) <(rows later ClusterCommunicationMatrix)
+head -c 2000 kept_text/result_of_march/cluster_communication.json >cut.json
+mv cut.json kept_text/result_of_march/cluster_communication.json
+run "$npuprof" cluster -o later kept_text
+expect_exit 1
+expect_stderr_has 'cluster_communication.json'
 
 behaviour 'a damaged result is refused'
 mkdir -p damaged/cluster_analysis_output

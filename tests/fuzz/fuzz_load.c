@@ -2,8 +2,8 @@
 
 /*
  * The loaders on arbitrary bytes: the first byte says which file of a rank the
- * others are. Whatever comes out is consistent: parts sum to their total,
- * indexes are in range, operators are in order.
+ * others are, and its highest bit that it is of the result of an earlier analysis. Whatever comes
+ * out is consistent: parts sum to their total, indexes are in range, operators are in order.
  */
 #include "npuprof/cluster.h"
 #include "npuprof/comm_sums.h"
@@ -124,8 +124,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	NP_CLEANUP(np_run_freep) struct np_run *run = NULL;
 	struct np_source_files *source;
+	unsigned int file = size ? data[0] & 0x7fU : 0;
 
-	if (size == 0 || data[0] >= NP_FILE_COUNT || !fuzz_write_file(data + 1, size - 1))
+	if (size == 0 || file >= NP_FILE_COUNT || !fuzz_write_file(data + 1, size - 1))
 		return 0;
 	run = np_run_new();
 	if (!run)
@@ -137,9 +138,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	source->rank = 0;
 	source->device = -1;
 	source->dir = strdup("rank0");
-	source->file[data[0]] = strdup(fuzz_path);
+	if (data[0] & 0x80U)
+		source->kind = NP_KIND_CLUSTER;
+	source->file[file] = strdup(fuzz_path);
 	/* Matrix, statistics and metadata alone are no rank. */
-	if (data[0] >= NP_FILE_COMM_MATRIX)
+	if (file >= NP_FILE_COMM_MATRIX)
 		source->file[NP_FILE_STEP_TRACE] = strdup(sound_steps());
 	if (np_load_rank(source, run->strings, &run->ranks[0], NULL) < 0)
 		return 0;

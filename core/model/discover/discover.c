@@ -102,6 +102,22 @@ static int pass_by(struct walk *walk, const char *path, const char *name)
 	return NP_OK;
 }
 
+/* So do those in a directory with another name. */
+static int pass_by_files(struct walk *walk, const char *path, const struct np_names *names)
+{
+	for (size_t i = 0; i < names->list.count; i++) {
+		char **slot;
+
+		if (!discover_is_result(names->list.item[i]))
+			continue;
+		slot = np_vec_add(&walk->results, walk->err);
+		if (!slot || !(*slot = strdup(path)))
+			return np_fail_nomem(walk->err, path);
+		break;
+	}
+	return NP_OK;
+}
+
 static int walk_directory(struct walk *walk, const char *path, int depth);
 
 static int walk_children(struct walk *walk, const char *path, const struct np_names *names,
@@ -145,6 +161,8 @@ static int walk_directory(struct walk *walk, const char *path, int depth)
 	rc = discover_names(walk->run, path, &names, walk->err);
 	if (rc == NP_OK)
 		rc = discover_take(walk->run, path, &names, &walk->without_data, &enter, walk->err);
+	if (rc == NP_OK)
+		rc = pass_by_files(walk, path, &names);
 	if (rc == NP_OK && enter && depth != ALONE)
 		rc = walk_children(walk, path, &names, depth);
 	np_names_release(&names);

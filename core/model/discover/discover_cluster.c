@@ -2,7 +2,10 @@
 /* The ranks of a result that an earlier analysis left, ours or msprof-analyze's. */
 #include "discover_files.h"
 
+#include "core/model/vendor/file_names.h"
+
 #include "npuprof/csv.h"
+#include "npuprof/json.h"
 #include "npuprof/notes.h"
 #include "npuprof/order.h"
 #include "npuprof/scan.h"
@@ -71,28 +74,41 @@ static void sort_ranks(struct listing *list)
 	list->ranks.count = kept;
 }
 
+static const char *const text_files[NP_FILE_COUNT] = {
+	[NP_FILE_STEP_TRACE] = "cluster_step_trace_time.csv",
+	[NP_FILE_COMM] = "cluster_communication.json",
+	[NP_FILE_COMM_MATRIX] = "cluster_communication_matrix.json",
+	[NP_FILE_METADATA] = "communication_group.json",
+};
+
+static void note_result(struct np_run *run, const char *path, bool steps, bool communication,
+			bool links)
+{
+	np_note_add(&run->notes, NP_NOTE_WARNING, NP_NO_RANK, path, CLUSTER_NAME,
+		    "the result of an earlier analysis: it has %s%s%s%s; kernels, calls of the host"
+		    " and what overlapped are only in the profiles",
+		    steps ? "step times" : "", steps && communication ? ", " : "",
+		    communication ? "communication" : "", links ? " and links" : "");
+}
+
+/* Every rank that was listed has these files in common. */
 static int add_sources(struct np_run *run, const struct listing *list, const char *path,
-		       enum np_file file, struct np_err *err)
+		       const char *const *files, struct np_err *err)
 {
 	int rc = NP_OK;
-
-	if (list->ranks.count > 0)
-		np_note_add(&run->notes, NP_NOTE_WARNING, NP_NO_RANK, path, np_file_name(file),
-			    "the result of an earlier analysis: it has step times%s; kernels, calls"
-			    " of the host and what overlapped are only in the profiles",
-			    file == NP_FILE_CLUSTER_DB ? ", communication and links" : "");
 
 	for (size_t i = 0; i < list->ranks.count && rc == NP_OK; i++) {
 		struct np_source_files source = { .kind = NP_KIND_CLUSTER,
 						  .rank = list->ranks.item[i],
-						  .device = -1 };
+						  .device = -1,
+						  .dir = strdup(path) };
+		bool all = source.dir != NULL;
 
-		source.dir = strdup(path);
-		source.file[file] = strdup(path);
-		if (!source.dir || !source.file[file])
-			rc = np_fail_nomem(err, path);
-		if (rc == NP_OK)
-			rc = discover_keep(run, &source, err);
+		for (size_t file = 0; file < NP_FILE_COUNT && all; file++) {
+			source.file[file] = files[file] ? strdup(files[file]) : NULL;
+			all = !files[file] || source.file[file];
+		}
+		rc = all ? discover_keep(run, &source, err) : np_fail_nomem(err, path);
 		np_source_files_release(&source);
 	}
 	return rc;
@@ -122,8 +138,13 @@ int discover_take_cluster_db(struct np_run *run, const char *path, size_t *ret_w
 	if (rc == NP_OK)
 		rc = list_table(&list, "ClusterCommunicationTime", time_columns, 1);
 	sort_ranks(&list);
-	if (rc == NP_OK)
-		rc = add_sources(run, &list, path, NP_FILE_CLUSTER_DB, err);
+	if (rc == NP_OK && list.ranks.count > 0)
+		note_result(run, path, true, true, true);
+	if (rc == NP_OK) {
+		const char *const files[NP_FILE_COUNT] = { [NP_FILE_CLUSTER_DB] = path };
+
+		rc = add_sources(run, &list, path, files, err);
+	}
 	if (rc != NP_E_NOMEM && list.ranks.count == 0) {
 		*ret_without_data += 1;
 		np_note_add(&run->notes, NP_NOTE_SKIPPED, NP_NO_RANK, path, "cluster_analysis.db",
@@ -134,42 +155,54 @@ int discover_take_cluster_db(struct np_run *run, const char *path, size_t *ret_w
 	return rc;
 }
 
-/* The text form, of which the step times are read. */
-static int take_step_csv(struct np_run *run, const char *path, size_t *ret_without_data,
-			 struct np_err *err)
+/* --- the text form --------------------------------------------------------------------------- */
+
+static int list_steps(struct listing *list, const char *path, struct np_err *problem)
 {
 	static const struct np_csv_column columns[] = { { "Type", NP_REQUIRED },
 							{ "Index", NP_REQUIRED } };
 	NP_CLEANUP(np_csv_closep) struct np_csv *csv = NULL;
-	struct listing list = { .err = err };
-	struct np_err problem = NP_ERR_INIT;
 	const struct np_csv_row *row = NULL;
-	int rc = np_csv_open(path, columns, NP_COUNT(columns), &csv, &problem);
+	int rc = np_csv_open(path, columns, NP_COUNT(columns), &csv, problem);
 
 	while (rc == NP_OK) {
 		int64_t rank;
 
-		rc = np_csv_next(csv, &row, &problem);
+		rc = np_csv_next(csv, &row, problem);
 		if (rc < 0 || !row)
 			break;
 		if (np_slice_is(row->cell[0], "rank") &&
 		    np_text_to_int(row->cell[1].bytes, row->cell[1].length, &rank))
-			rc = add_rank(&list, rank);
+			rc = add_rank(list, rank);
 	}
-	if (rc == NP_E_NOMEM) {
-		np_vec_release(&list.ranks);
-		return np_fail_nomem(err, path);
-	}
-	sort_ranks(&list);
-	rc = add_sources(run, &list, path, NP_FILE_STEP_TRACE, err);
-	if (list.ranks.count == 0) {
-		*ret_without_data += 1;
-		np_note_add(&run->notes, NP_NOTE_SKIPPED, NP_NO_RANK, path,
-			    "cluster_step_trace_time.csv", "%s",
-			    problem.code ? problem.text : "it has step times of no rank");
-	}
-	np_vec_release(&list.ranks);
 	return rc;
+}
+
+/* Ranks are the innermost keys: {"(0, 1)": {"step5": {"operator@group": {"0": …}}}}. */
+/* NOLINTNEXTLINE(misc-no-recursion): bounded by `depth` */
+static int list_keys(struct listing *list, const struct np_json *object, int depth)
+{
+	struct np_json_entry entry = NP_JSON_ENTRY_INIT;
+	int rc = NP_OK;
+
+	while (rc == NP_OK && np_json_next(object, &entry)) {
+		int64_t rank;
+
+		if (depth > 0)
+			rc = list_keys(list, entry.value, depth - 1);
+		else if (np_text_to_int(entry.key, strlen(entry.key), &rank))
+			rc = add_rank(list, rank);
+	}
+	return rc;
+}
+
+/* Where there are no step times the operators say which ranks there were. */
+static int list_operators(struct listing *list, const char *path, struct np_err *problem)
+{
+	NP_CLEANUP(np_json_freep) struct np_json *doc = NULL;
+	int rc = np_json_read_file(path, NP_DERIVED_MAX_BYTES, &doc, problem);
+
+	return rc < 0 ? rc : list_keys(list, doc, 3);
 }
 
 static bool among(const struct np_names *names, const char *name)
@@ -181,19 +214,55 @@ static bool among(const struct np_names *names, const char *name)
 	return false;
 }
 
-/* What else the text form has is not read. */
-static void note_text(struct np_run *run, const char *dir, const struct np_names *names)
+bool discover_is_result(const char *name)
 {
-	static const char *const others[] = { "cluster_communication.json",
-					      "cluster_communication_matrix.json",
-					      "communication_group.json" };
+	return strcmp(name, "cluster_analysis.db") == 0 ||
+	       strcmp(name, text_files[NP_FILE_STEP_TRACE]) == 0 ||
+	       strcmp(name, text_files[NP_FILE_COMM]) == 0;
+}
 
-	for (size_t i = 0; i < NP_COUNT(others); i++) {
-		if (among(names, others[i]))
-			np_note_add(&run->notes, NP_NOTE_SKIPPED, NP_NO_RANK, dir, others[i],
-				    "of the text form of a result only cluster_step_trace_time.csv"
-				    " is read; cluster_analysis.db has all");
+static int list_text(struct listing *list, const char *const *files, struct np_err *problem)
+{
+	int rc = NP_OK;
+
+	if (files[NP_FILE_STEP_TRACE])
+		rc = list_steps(list, files[NP_FILE_STEP_TRACE], problem);
+	if (rc != NP_E_NOMEM && list->ranks.count == 0 && files[NP_FILE_COMM])
+		rc = list_operators(list, files[NP_FILE_COMM], problem);
+	sort_ranks(list);
+	return rc;
+}
+
+static int take_text(struct np_run *run, const char *dir, const struct np_names *names,
+		     size_t *ret_without_data, struct np_err *err)
+{
+	char *files[NP_FILE_COUNT] = { NULL };
+	struct listing list = { .err = err };
+	struct np_err problem = NP_ERR_INIT;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < NP_FILE_COUNT && rc == NP_OK; i++) {
+		if (!text_files[i] || !among(names, text_files[i]))
+			continue;
+		files[i] = np_join_path(dir, text_files[i]);
+		rc = files[i] ? NP_OK : np_fail_nomem(err, dir);
 	}
+	if (rc == NP_OK && list_text(&list, (const char *const *)files, &problem) == NP_E_NOMEM)
+		rc = np_fail_nomem(err, dir);
+	if (rc == NP_OK && list.ranks.count > 0)
+		note_result(run, dir, files[NP_FILE_STEP_TRACE], files[NP_FILE_COMM],
+			    files[NP_FILE_COMM_MATRIX]);
+	if (rc == NP_OK)
+		rc = add_sources(run, &list, dir, (const char *const *)files, err);
+	if (rc == NP_OK && list.ranks.count == 0) {
+		*ret_without_data += 1;
+		np_note_add(&run->notes, NP_NOTE_SKIPPED, NP_NO_RANK, dir, CLUSTER_NAME, "%s",
+			    problem.code ? problem.text : "it has figures of no rank");
+	}
+	for (size_t i = 0; i < NP_FILE_COUNT; i++)
+		free(files[i]);
+	np_vec_release(&list.ranks);
+	return rc;
 }
 
 static int take_at(struct np_run *run, const char *dir, int depth, size_t *ret_without_data,
@@ -225,18 +294,18 @@ static int take_at(struct np_run *run, const char *dir, int depth, size_t *ret_w
 	struct np_names names = { 0 };
 	int rc = discover_names(run, dir, &names, err);
 	bool db = among(&names, "cluster_analysis.db");
-	char *path = np_join_path(dir, db ? "cluster_analysis.db" : "cluster_step_trace_time.csv");
+	bool text = among(&names, text_files[NP_FILE_STEP_TRACE]) ||
+		    among(&names, text_files[NP_FILE_COMM]);
+	char *path = np_join_path(dir, "cluster_analysis.db");
 
 	if (!path)
 		rc = np_fail_nomem(err, dir);
 	if (rc == NP_OK && db)
 		rc = discover_take_cluster_db(run, path, ret_without_data, err);
-	else if (rc == NP_OK && among(&names, "cluster_step_trace_time.csv"))
-		rc = take_step_csv(run, path, ret_without_data, err);
+	else if (rc == NP_OK && text)
+		rc = take_text(run, dir, &names, ret_without_data, err);
 	else if (rc == NP_OK)
 		rc = take_phases(run, dir, &names, depth, ret_without_data, err);
-	if (rc == NP_OK && !db)
-		note_text(run, dir, &names);
 	np_names_release(&names);
 	free(path);
 	return rc;

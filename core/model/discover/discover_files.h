@@ -30,6 +30,9 @@ int discover_take_cluster(struct np_run *run, const char *dir, size_t *ret_witho
 int discover_take_cluster_db(struct np_run *run, const char *path, size_t *ret_without_data,
 			     struct np_err *err) NP_MUST_USE;
 
+/* Is this the name of a file of such a result, one that ranks can be read from? */
+bool discover_is_result(const char *name);
+
 /* A file that was given by itself. NP_E_USAGE, saying what to do, if it is none of a profile. */
 int discover_take_file(struct np_run *run, const char *path, struct np_err *err) NP_MUST_USE;
 

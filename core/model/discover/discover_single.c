@@ -307,6 +307,17 @@ static int take_single(struct np_run *run, const char *path, enum np_file file, 
 	return rc;
 }
 
+/* A file of the text form of a result stands for all of it. */
+static int take_result_of(struct np_run *run, const char *path, struct np_err *err)
+{
+	char *dir = directory_of(path);
+	size_t none = 0;
+	int rc = dir ? discover_take_cluster(run, dir, &none, err) : np_fail_nomem(err, path);
+
+	free(dir);
+	return rc;
+}
+
 int discover_take_file(struct np_run *run, const char *path, struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf line = NP_BUF_INIT;
@@ -318,6 +329,8 @@ int discover_take_file(struct np_run *run, const char *path, struct np_err *err)
 	if (discover_is_archive(path, &line))
 		return np_fail(err, NP_E_USAGE, "'%s' is an archive; unpack it first: %s", path,
 			       line.text);
+	if (discover_is_result(np_text_last_part(path)) && !np_text_ends(path, ".db"))
+		return take_result_of(run, path, err);
 	rc = kind_of_file(path, &file, err);
 	if (rc < 0)
 		return rc;

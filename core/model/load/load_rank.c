@@ -99,7 +99,8 @@ static int read_communication(struct np_rank *rank, const struct np_source_files
 			      struct np_strtab *strings, struct np_err *err)
 {
 	int rc = np_load_communication(rank, source->file[NP_FILE_COMM],
-				       source->file[NP_FILE_COMM_MATRIX], strings, err);
+				       source->file[NP_FILE_COMM_MATRIX],
+				       source->kind == NP_KIND_CLUSTER, strings, err);
 
 	return rc < 0 ? rc : finish_derived(rank, strings, err);
 }

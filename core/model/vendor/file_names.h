@@ -12,6 +12,9 @@
 /* Larger files are not metadata. */
 #define NP_METADATA_MAX_BYTES ((size_t)64 << 20)
 
+/* Operators of a whole run: larger than metadata, still read as a whole. */
+#define NP_DERIVED_MAX_BYTES ((size_t)1 << 30)
+
 /* "<prefix><suffix>" (rank −1) or "<prefix>_<rank><suffix>". */
 bool file_name_rank(const char *name, const char *prefix, const char *suffix, int32_t *ret);
 

@@ -6,6 +6,7 @@
 #include "derived.h"
 
 #include "npuprof/comm_tasks.h"
+#include "npuprof/order.h"
 #include "npuprof/text.h"
 
 #include <math.h>
@@ -128,8 +129,51 @@ int derived_set_vendor_times(struct derived *load, np_ns transit, np_ns wait, np
 					load->err);
 }
 
+int32_t derived_end(struct derived *load, uint32_t group, int64_t end)
+{
+	const struct np_group *of = &load->rank->groups.item[group];
+
+	if (!load->merged)
+		return np_peer_of(end);
+	for (size_t i = 0; i < of->member_count; i++) {
+		if (of->members[i] == end)
+			return (int32_t)i;
+	}
+	load->lost_ends++;
+	return NP_NO_PEER;
+}
+
+size_t derived_read_set(const char *text, int32_t *ranks, size_t room)
+{
+	size_t count = 0;
+
+	while (*text && count < room) {
+		size_t digits = strspn(text, "0123456789");
+		int64_t rank;
+
+		if (digits > 0 && np_text_to_int(text, digits, &rank) && rank <= INT32_MAX)
+			ranks[count++] = (int32_t)rank;
+		text += digits > 0 ? digits : 1;
+	}
+	qsort(ranks, count, sizeof(*ranks), np_by_int32);
+	return count;
+}
+
+bool derived_is_member(int32_t rank, const int32_t *ranks, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (ranks[i] == rank)
+			return true;
+	}
+	return false;
+}
+
 void derived_note_oddities(struct derived *load, const char *path, const char *what)
 {
+	if (load->lost_ends)
+		np_note_add(&load->rank->notes, NP_NOTE_SKIPPED, load->rank->id, path, what,
+			    "%zu ends of links are no members of their communicator",
+			    load->lost_ends);
 	if (load->ops_without_times)
 		np_note_add(&load->rank->notes, NP_NOTE_WARNING, load->rank->id, path, what,
 			    "%zu operators without times, or with impossible ones, were left out",

@@ -26,6 +26,10 @@ struct derived {
 	/* Links of single operators, where the file does not sum them by class. */
 	struct np_op_links *op_links;
 	size_t ops_without_times; /* left out */
+	/* A file of all ranks, of which those of `rank` are taken; ends of links are ranks of the
+	 * job. */
+	bool merged;
+	size_t lost_ends; /* of links, that are no members of the communicator */
 };
 
 /* A point in time; NP_UNKNOWN if it cannot be one. */
@@ -63,7 +67,18 @@ int derived_add_op(struct derived *load, const char *name, size_t length, np_ns 
 int derived_set_vendor_times(struct derived *load, np_ns transit, np_ns wait, np_ns sync)
 	NP_MUST_USE;
 
-/* Say how many operators were left out. */
+/*
+ * The end of a link as the rank has it: local to the communicator. Merged files have ranks of the
+ * job; one that is no member is counted.
+ */
+int32_t derived_end(struct derived *load, uint32_t group, int64_t end);
+
+/* The numbers of "(0, 1, 2)", ascending; at most `room` of them. */
+size_t derived_read_set(const char *text, int32_t *ranks, size_t room);
+
+bool derived_is_member(int32_t rank, const int32_t *ranks, size_t count);
+
+/* Say how many operators and ends of links were left out. */
 void derived_note_oddities(struct derived *load, const char *path, const char *what);
 
 /* The operator of this name, communicator and step; `hint` is where to look first. */

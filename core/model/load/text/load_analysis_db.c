@@ -8,7 +8,6 @@
 #include "npuprof/db.h"
 #include "npuprof/json.h"
 #include "npuprof/notes.h"
-#include "npuprof/order.h"
 #include "npuprof/scan.h"
 #include "npuprof/text.h"
 
@@ -21,8 +20,7 @@
 struct analysis {
 	struct derived derived;
 	struct np_db *db;
-	bool cluster;     /* only the rows of derived.rank count */
-	size_t lost_ends; /* of links, that are no members of the communicator */
+	bool cluster; /* only the rows of derived.rank count */
 };
 
 /* Walk over a table that may be missing, batch by batch. */
@@ -322,21 +320,6 @@ static int take_op_link(struct analysis *load, const struct np_batch *batch, siz
 		load->derived.err);
 }
 
-/* Ends of links are local to the communicator here, and ranks of the job in a merged database. */
-static int32_t end_of(struct analysis *load, uint32_t group, int64_t end)
-{
-	const struct np_group *of = &load->derived.rank->groups.item[group];
-
-	if (!load->cluster)
-		return np_peer_of(end);
-	for (size_t i = 0; i < of->member_count; i++) {
-		if (of->members[i] == end)
-			return (int32_t)i;
-	}
-	load->lost_ends++;
-	return NP_NO_PEER;
-}
-
 static int take_link(struct analysis *load, const struct np_batch *batch, size_t row)
 {
 	struct np_scan_text name = batch->column[LINK_NAME].text[row];
@@ -366,8 +349,10 @@ static int take_link(struct analysis *load, const struct np_batch *batch, size_t
 	if (rc == NP_OK)
 		rc = group_of(load, batch->column[LINK_GROUP].text[row], &link->group);
 	if (rc == NP_OK) {
-		link->src = end_of(load, link->group, batch->column[LINK_SRC].integer[row]);
-		link->dst = end_of(load, link->group, batch->column[LINK_DST].integer[row]);
+		link->src = derived_end(&load->derived, link->group,
+					batch->column[LINK_SRC].integer[row]);
+		link->dst = derived_end(&load->derived, link->group,
+					batch->column[LINK_DST].integer[row]);
 		rc = step_of(load, batch->column[LINK_STEP].text[row], &link->step);
 	}
 	return rc;
@@ -390,30 +375,12 @@ static const struct np_scan_column mapping_columns[MAPPING_COLUMNS] = {
 	[MAPPING_PG_NAME] = { "pg_name", NP_SCAN_TEXT, NP_OPTIONAL },
 };
 
-/* The numbers of "(0, 1, 2)", ascending; at most `room` of them. */
-static size_t read_set(const char *text, int32_t *ranks, size_t room)
-{
-	size_t count = 0;
-
-	while (*text && count < room) {
-		size_t digits = strspn(text, "0123456789");
-		int64_t rank;
-
-		if (digits > 0 && np_text_to_int(text, digits, &rank) && rank <= INT32_MAX)
-			ranks[count++] = (int32_t)rank;
-		text += digits > 0 ? digits : 1;
-	}
-	qsort(ranks, count, sizeof(*ranks), np_by_int32);
-	return count;
-}
-
 /* A communicator of the job, if this rank is in it. */
 static int take_mapping(struct analysis *load, const struct np_batch *batch, size_t row)
 {
 	struct np_rank *rank = load->derived.rank;
 	struct np_scan_text set = batch->column[MAPPING_RANKS].text[row];
 	size_t room = set.length / 2 + 1;
-	bool member = false;
 	uint32_t index = 0;
 	int32_t *ranks;
 	size_t count;
@@ -424,10 +391,8 @@ static int take_mapping(struct analysis *load, const struct np_batch *batch, siz
 	ranks = np_arena_array(rank->arena, room, sizeof(*ranks));
 	if (!ranks)
 		return np_fail_nomem(load->derived.err, "members of a communicator");
-	count = read_set(set.bytes, ranks, room);
-	for (size_t i = 0; i < count; i++)
-		member = member || ranks[i] == rank->id;
-	if (!member)
+	count = derived_read_set(set.bytes, ranks, room);
+	if (!derived_is_member(rank->id, ranks, count))
 		return NP_OK;
 	rc = group_of(load, batch->column[MAPPING_GROUP].text[row], &index);
 	if (rc < 0)
@@ -523,8 +488,10 @@ static int load_db(struct np_rank *rank, const char *path, bool cluster, struct 
 		   struct np_err *err)
 {
 	NP_CLEANUP(np_db_closep) struct np_db *db = NULL;
-	struct analysis load = { .derived = { .rank = rank, .strings = strings, .err = err },
-				 .cluster = cluster };
+	struct analysis load = {
+		.derived = { .rank = rank, .strings = strings, .err = err, .merged = cluster },
+		.cluster = cluster
+	};
 	int rc = np_db_open(path, &db, err);
 
 	if (rc < 0)
@@ -536,11 +503,6 @@ static int load_db(struct np_rank *rank, const char *path, bool cluster, struct 
 		rc = read_tables(&load, cluster ? &of_cluster : &of_rank);
 	np_op_links_free(load.derived.op_links);
 	derived_note_oddities(&load.derived, path, "CommAnalyzerTime");
-	if (load.lost_ends > 0)
-		np_note_add(&rank->notes, NP_NOTE_SKIPPED, rank->id, path, of_cluster.links,
-			    "%zu ends of links are no members of their communicator in"
-			    " CommunicationGroupMapping",
-			    load.lost_ends);
 	return rc;
 }
 

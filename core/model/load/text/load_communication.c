@@ -3,20 +3,25 @@
 #include "derived.h"
 #include "text_files.h"
 
+#include "core/model/vendor/file_names.h"
+#include "npuprof/arena.h"
 #include "npuprof/comm_tasks.h"
 #include "npuprof/json.h"
 #include "npuprof/text.h"
 
-/* Operators of a whole run: larger than metadata, still read as a whole. */
-#define MAX_BYTES ((size_t)1 << 30)
+#include <inttypes.h>
+#include <stdio.h>
 
 /*
  * communication.json and communication_matrix.json. Both are objects of steps,
  * of "p2p" and "collective", of operators "name@hash"; what msprof writes is
- * flat, without the first two levels.
+ * flat, without the first two levels. Those of the result of an earlier analysis
+ * are objects of sets of ranks, of steps, of operators, of ranks or links.
  */
 typedef int take_op(struct derived *load, const char *name, size_t name_length,
 		    const struct np_json *info, uint32_t group, uint32_t step);
+
+static take_op take_links;
 
 /* The communicator after the last '@'; old files have none, then the operator's number decides. */
 static int group_of(struct derived *load, const char *name, size_t *ret_length, uint32_t *ret)
@@ -77,6 +82,71 @@ static int each_step(struct derived *load, const struct np_json *doc, take_op *t
 	return rc < 0 ? rc : each_op(load, doc, step, take);
 }
 
+/* Where no list of communicators was kept, the set of ranks says who the members are. */
+static int set_members(struct derived *load, const char *set, uint32_t group)
+{
+	struct np_group *of = &load->rank->groups.item[group];
+	size_t room = strlen(set) / 2 + 1;
+	int32_t *ranks;
+	size_t count;
+
+	if (of->members || set[0] != '(')
+		return NP_OK;
+	ranks = np_arena_array(load->rank->arena, room, sizeof(*ranks));
+	if (!ranks)
+		return np_fail_nomem(load->err, "members of a communicator");
+	count = derived_read_set(set, ranks, room);
+	if (!derived_is_member(load->rank->id, ranks, count))
+		return NP_OK;
+	of->members = ranks;
+	of->member_count = count;
+	return NP_OK;
+}
+
+static int each_merged_op(struct derived *load, const char *set, const struct np_json *ops,
+			  uint32_t step, take_op *take)
+{
+	struct np_json_entry entry = NP_JSON_ENTRY_INIT;
+	bool links = take == take_links;
+	char own[16];
+	int rc = NP_OK;
+
+	(void)snprintf(own, sizeof(own), "%" PRId32, load->rank->id);
+	while (rc == NP_OK && np_json_next(ops, &entry)) {
+		const struct np_json *info = links ? entry.value : np_json_member(entry.value, own);
+		size_t length = 0;
+		uint32_t group = 0;
+
+		if (!info || derived_is_total(entry.key))
+			continue;
+		rc = group_of(load, entry.key, &length, &group);
+		if (rc == NP_OK)
+			rc = set_members(load, set, group);
+		if (rc == NP_OK)
+			rc = take(load, entry.key, length, info, group, step);
+	}
+	return rc;
+}
+
+static int each_merged_step(struct derived *load, const struct np_json *doc, take_op *take)
+{
+	struct np_json_entry set = NP_JSON_ENTRY_INIT;
+	int rc = NP_OK;
+
+	while (rc == NP_OK && np_json_next(doc, &set)) {
+		struct np_json_entry entry = NP_JSON_ENTRY_INIT;
+
+		while (rc == NP_OK && np_json_next(set.value, &entry)) {
+			uint32_t step = 0;
+
+			rc = derived_step(load, entry.key, strlen(entry.key), &step);
+			if (rc == NP_OK)
+				rc = each_merged_op(load, set.key, entry.value, step, take);
+		}
+	}
+	return rc;
+}
+
 static np_ns start_of(const struct np_json *object, const char *key)
 {
 	double value;
@@ -120,6 +190,15 @@ static int add_band(struct derived *load, const struct np_band *totals, int64_t 
 	return NP_OK;
 }
 
+/* MB as Python prints them: "0.032768", and "4e-06" for what is small. */
+static int64_t package_of(const char *key)
+{
+	char *end;
+	double mb = strtod(key, &end);
+
+	return end == key || *end ? 0 : derived_or_zero(derived_bytes(mb));
+}
+
 /* One transport: a row for each packet size, or one without, as the databases have it. */
 static int take_transport(struct derived *load, enum np_band_type type, const struct np_json *info)
 {
@@ -137,15 +216,12 @@ static int take_transport(struct derived *load, enum np_band_type type, const st
 	if (np_json_count(sizes) == 0)
 		return add_band(load, &totals, 0, 0, 0);
 	while (rc == NP_OK && np_json_next(sizes, &entry)) {
-		int64_t package = 0;
 		int64_t count = 0;
 		double time = 0;
 
-		(void)np_text_to_scaled(entry.key, strlen(entry.key), 6, &package);
 		(void)np_json_integer(np_json_item(entry.value, 0), &count);
 		(void)np_json_real(np_json_item(entry.value, 1), &time);
-		rc = add_band(load, &totals, package < 0 || package > NP_MOST_BYTES ? 0 : package,
-			      derived_count(count),
+		rc = add_band(load, &totals, package_of(entry.key), derived_count(count),
 			      derived_or_zero(derived_length(time, MS_TO_NS)));
 	}
 	return rc;
@@ -191,17 +267,18 @@ static int take_operator(struct derived *load, const char *name, size_t name_len
 
 /* --- communication_matrix.json --------------------------------------------------------------- */
 
-/* "0-7" */
-static bool split_link(const char *text, int32_t *src, int32_t *dst)
+/* "0-7"; of merged links those count that begin at the rank. */
+static bool split_link(struct derived *load, const char *text, struct np_link *link)
 {
 	const char *dash = strchr(text, '-');
 	int64_t ends[2];
 
 	if (!dash || !np_text_to_int(text, (size_t)(dash - text), &ends[0]) ||
-	    !np_text_to_int(dash + 1, strlen(dash + 1), &ends[1]))
+	    !np_text_to_int(dash + 1, strlen(dash + 1), &ends[1]) ||
+	    (load->merged && ends[0] != load->rank->id))
 		return false;
-	*src = np_peer_of(ends[0]);
-	*dst = np_peer_of(ends[1]);
+	link->src = derived_end(load, link->group, ends[0]);
+	link->dst = derived_end(load, link->group, ends[1]);
 	return true;
 }
 
@@ -262,7 +339,7 @@ static int take_links(struct derived *load, const char *name, size_t name_length
 	if (rc < 0 || (!by_class && !derived_find_op(load->rank, name_id, group, step, 0, &op)))
 		return rc;
 	while (rc == NP_OK && np_json_next(links, &entry)) {
-		if (!split_link(entry.key, &row.src, &row.dst))
+		if (!split_link(load, entry.key, &row))
 			continue;
 		row.bytes = bytes_of(entry.value, "Transit Size(MB)");
 		row.time = derived_or_zero(length_of(entry.value, "Transit Time(ms)"));
@@ -275,15 +352,17 @@ static int take_links(struct derived *load, const char *name, size_t name_length
 static int read_document(struct derived *load, const char *path, take_op *take)
 {
 	NP_CLEANUP(np_json_freep) struct np_json *doc = NULL;
-	int rc = np_json_read_file(path, MAX_BYTES, &doc, load->err);
+	int rc = np_json_read_file(path, NP_DERIVED_MAX_BYTES, &doc, load->err);
 
-	return rc < 0 ? rc : each_step(load, doc, take);
+	if (rc < 0)
+		return rc;
+	return load->merged ? each_merged_step(load, doc, take) : each_step(load, doc, take);
 }
 
 int np_load_communication(struct np_rank *rank, const char *path, const char *matrix_path,
-			  struct np_strtab *strings, struct np_err *err)
+			  bool merged, struct np_strtab *strings, struct np_err *err)
 {
-	struct derived load = { .rank = rank, .strings = strings, .err = err };
+	struct derived load = { .rank = rank, .strings = strings, .err = err, .merged = merged };
 	int rc = NP_OK;
 
 	if (path)
@@ -293,6 +372,6 @@ int np_load_communication(struct np_rank *rank, const char *path, const char *ma
 	if (rc == NP_OK)
 		rc = derived_finish_links(&load);
 	np_op_links_free(load.op_links);
-	derived_note_oddities(&load, path ? path : matrix_path, "communication.json");
+	derived_note_oddities(&load, path ? path : matrix_path, np_file_name(NP_FILE_COMM));
 	return rc;
 }

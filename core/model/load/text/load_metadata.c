@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Levels, versions, sizes and communicators from the metadata files of a rank. */
 #include "core/model/vendor/file_names.h"
+#include "derived.h"
 #include "text_files.h"
 
 #include "npuprof/arena.h"
@@ -98,6 +99,41 @@ static int take_groups(struct np_rank *rank, const struct np_json *groups,
 	return rc;
 }
 
+/* A communicator of communication_group.json, which lists those of all ranks. */
+static int take_listed_group(struct np_rank *rank, const struct np_json *info,
+			     struct np_strtab *strings, struct np_err *err)
+{
+	const char *hash = np_json_text(np_json_member(info, "group_name"));
+	struct derived load = { .rank = rank, .strings = strings, .err = err };
+	struct np_group found = { 0 };
+	uint32_t index = 0;
+	int rc = take_members(rank, &found, np_json_member(info, "rank_set"), err);
+
+	if (rc < 0 || !hash || !derived_is_member(rank->id, found.members, found.member_count))
+		return rc;
+	rc = derived_group(&load, hash, strlen(hash), &index);
+	if (rc < 0)
+		return rc;
+	rank->groups.item[index].members = found.members;
+	rank->groups.item[index].member_count = found.member_count;
+	rc = intern(strings, np_json_text(np_json_member(info, "group_id")),
+		    &rank->groups.item[index].name, err);
+	if (rc == NP_OK)
+		rc = intern(strings, np_json_text(np_json_member(info, "pg_name")),
+			    &rank->groups.item[index].pg_name, err);
+	return rc;
+}
+
+static int take_listed_groups(struct np_rank *rank, const struct np_json *list,
+			      struct np_strtab *strings, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < np_json_count(list) && rc == NP_OK; i++)
+		rc = take_listed_group(rank, np_json_item(list, i), strings, err);
+	return rc;
+}
+
 int np_load_metadata_value(struct np_rank *rank, const char *name, const struct np_json *value,
 			   struct np_strtab *strings, struct np_err *err)
 {
@@ -105,6 +141,8 @@ int np_load_metadata_value(struct np_rank *rank, const char *name, const struct 
 		take_parallel(&rank->parallel, value);
 	else if (strcmp(name, "parallel_group_info") == 0)
 		return take_groups(rank, value, strings, err);
+	else if (strcmp(name, "comm_group_parallel_info") == 0)
+		return take_listed_groups(rank, value, strings, err);
 	return NP_OK;
 }
 

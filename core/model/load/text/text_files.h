@@ -53,9 +53,12 @@ int np_load_kernel_types(const char *path, struct np_strtab *strings, struct np_
 int np_load_step_trace(struct np_rank *rank, const char *path, struct np_strtab *strings,
 		       struct np_err *err) NP_MUST_USE;
 
-/* communication.json and communication_matrix.json; either may be NULL. */
+/*
+ * communication.json and communication_matrix.json; either may be NULL. `merged`: those of the
+ * result of an earlier analysis, which hold all ranks.
+ */
 int np_load_communication(struct np_rank *rank, const char *path, const char *matrix_path,
-			  struct np_strtab *strings, struct np_err *err) NP_MUST_USE;
+			  bool merged, struct np_strtab *strings, struct np_err *err) NP_MUST_USE;
 
 /* What experts computed, from the table of kernels where no reader of tasks found them. */
 int np_load_experts(struct np_rank *rank, const struct np_source_files *source,
