@@ -78,13 +78,11 @@ static const struct np_opt own_options[] = {
 	},
 	{
 		.name = "steps-from",
-		.kind = NP_OPT_CHOICE,
+		.kind = NP_OPT_TEXT,
 		.offset = offsetof(struct compare_options, common.steps_from),
 		.value = "HOW",
-		.help = "where profiles have no step marks all is one step, or with period the "
-			"iterations that repeat are found and used as steps",
-		.choices = np_step_sources,
-		.preset = "marks",
+		.help = NP_HELP_STEPS_FROM,
+		.preset_words = "marks, and period where there are none",
 	},
 	{
 		.name = "map-ranks",

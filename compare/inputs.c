@@ -123,14 +123,15 @@ static int find_gpu_traces(struct np_run *run, const char *directory, struct np_
 static int load_sources(struct np_run *run, const struct np_common *common, struct np_err *err)
 {
 	struct np_progress progress;
-	const struct np_load_options how = { .procs = &np_procs_serial,
-					     .workers = { .threads = (size_t)common->jobs },
-					     .watch = prepare_watch,
-					     .watch_context = &progress,
-					     .find_period = common->steps_from == NP_COMMON_PERIOD,
-					     .kernel_framework_op = common->kernel_framework_op };
-	int rc;
+	struct np_load_options how = { .procs = &np_procs_serial,
+				       .workers = { .threads = (size_t)common->jobs },
+				       .watch = prepare_watch,
+				       .watch_context = &progress,
+				       .kernel_framework_op = common->kernel_framework_op };
+	int rc = prepare_steps_from(common, &how.steps, err);
 
+	if (rc < 0)
+		return rc;
 	np_progress_init(&progress, "reading", common->quiet);
 	rc = np_load_run(run, &how, err);
 	np_progress_end(&progress);

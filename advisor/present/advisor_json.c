@@ -239,6 +239,7 @@ int advisor_report_json(const struct advisor_report *report, FILE *stream, struc
 	put_verdict_json(&out, &advice->analysis->verdict);
 	np_jsonout_integer(&out, "step_ns", advice->step_time);
 	np_jsonout_text(&out, "step_basis", np_basis_name(advice->basis));
+	put_steps_from_json(&out, advice->analysis->run);
 	np_jsonout_object_line(&out, "total");
 	np_jsonout_integer(&out, "gain_ns", advice->total_gain);
 	np_jsonout_real(&out, "gain_pct", advice->total_percent);

@@ -14,12 +14,6 @@ static const char *const formats[] = {
 	NULL,
 };
 
-const char *const np_step_sources[] = {
-	[NP_COMMON_MARKS] = "marks",
-	[NP_COMMON_PERIOD] = "period",
-	NULL,
-};
-
 const struct np_opt np_input_options[NP_INPUT_COUNT] = {
 	{
 		.letter = 'd',
@@ -69,13 +63,11 @@ const struct np_opt np_input_options[NP_INPUT_COUNT] = {
 	},
 	{
 		.name = "steps-from",
-		.kind = NP_OPT_CHOICE,
+		.kind = NP_OPT_TEXT,
 		.offset = offsetof(struct np_common, steps_from),
 		.value = "HOW",
-		.help = "where profiles have no step marks all is one step, or with period the "
-			"iterations that repeat are found and used as steps",
-		.choices = np_step_sources,
-		.preset = "marks",
+		.help = NP_HELP_STEPS_FROM,
+		.preset_words = "marks, and period where there are none",
 	},
 };
 

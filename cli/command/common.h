@@ -33,19 +33,13 @@ enum np_output_format {
 
 struct np_phase_times;
 
-/* Where steps come from. */
-enum np_common_steps {
-	NP_COMMON_MARKS,
-	NP_COMMON_PERIOD, /* where nothing is marked */
-};
-
 struct np_common {
 	struct np_opt_list dirs;    /* the directories of one run, one per node */
 	struct np_opt_ranges ranks; /* .set is NULL: all */
 	struct np_opt_ranges steps;
 	int64_t skip_steps;     /* the first so many are left out */
 	const char *phase;      /* of the job; NULL: all */
-	int steps_from;         /* enum np_common_steps */
+	const char *steps_from; /* as given: prepare_steps_from(); NULL: marks, else period */
 	const char *output;     /* NULL: beside the input */
 	int format;             /* enum np_output_format */
 	int64_t jobs;           /* 0: one per processor */
@@ -63,8 +57,11 @@ struct np_common {
 	bool (*kernel_framework_op)(const char *name);
 };
 
-/* Names of enum np_common_steps, for who has an option of its own. */
-extern const char *const np_step_sources[];
+/* Help of --steps-from, for who has an option of its own. */
+#define NP_HELP_STEPS_FROM \
+	"where steps come from: marks of the framework; period, the iterations that are found by " \
+	"what repeats; range:PATTERN, marked ranges and annotations whose name matches the " \
+	"pattern; none, all is one step"
 
 /* The cache is a directory of the output. */
 extern const char np_cache_in_output[];

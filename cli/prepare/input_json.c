@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The member "input" of the JSON of commands over one run. */
+/* The members "input" and "steps_from" of the JSON of commands over one run. */
 #include "input_json.h"
 
+#include "npuprof/iteration.h"
 #include "npuprof/jsonout.h"
 #include "npuprof/run.h"
 
@@ -34,5 +35,19 @@ void put_input_json(struct np_jsonout *out, const struct np_run *run,
 	np_jsonout_end(out);
 	put_notes(out, "skipped", &run->notes, more, NP_NOTE_SKIPPED);
 	put_notes(out, "warnings", &run->notes, more, NP_NOTE_WARNING);
+	np_jsonout_end(out);
+}
+
+void put_steps_from_json(struct np_jsonout *out, const struct np_run *run)
+{
+	double confidence;
+	bool found = np_run_steps_found(run, &confidence);
+
+	np_jsonout_object(out, "steps_from");
+	np_jsonout_text(out, "how", np_steps_from_name(np_run_steps_from(run)));
+	if (found)
+		np_jsonout_real(out, "confidence", confidence);
+	else
+		np_jsonout_null(out, "confidence");
 	np_jsonout_end(out);
 }

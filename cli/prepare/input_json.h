@@ -13,4 +13,7 @@ void put_input_json(struct np_jsonout *out, const struct np_run *run,
 		    const struct np_cluster *cluster, const char *input,
 		    const struct np_notes *more);
 
+/* The member "steps_from": how steps are known, and with what confidence if they were found. */
+void put_steps_from_json(struct np_jsonout *out, const struct np_run *run);
+
 #endif /* NP_INPUT_JSON_H */

@@ -13,6 +13,7 @@
 #include "npuprof/discover.h"
 #include "npuprof/iteration.h"
 #include "npuprof/load_run.h"
+#include "npuprof/pattern.h"
 #include "npuprof/summary.h"
 #include "npuprof/text.h"
 
@@ -77,12 +78,55 @@ void prepare_watch(void *progress, const struct np_load_progress *state)
 								state->bytes_done, state->bytes });
 }
 
+int prepare_steps_from(const struct np_common *common, struct np_steps_choice *ret,
+		       struct np_err *err)
+{
+	static const struct {
+		const char *word;
+		enum np_steps_want want;
+	} words[] = {
+		{ "marks", NP_WANT_MARKS },
+		{ "period", NP_WANT_PERIOD },
+		{ "none", NP_WANT_NONE },
+	};
+	static const char range[] = "range:";
+	NP_CLEANUP(np_pattern_freep) struct np_pattern *pattern = NULL;
+	struct np_err problem = NP_ERR_INIT;
+	const char *text = common->steps_from;
+	int rc;
+
+	*ret = (struct np_steps_choice){ .want = NP_WANT_ANY };
+	if (!text)
+		return NP_OK;
+	for (size_t i = 0; i < NP_COUNT(words); i++) {
+		if (strcmp(text, words[i].word) == 0) {
+			ret->want = words[i].want;
+			return NP_OK;
+		}
+	}
+	if (strncmp(text, range, strlen(range)) != 0 || !text[strlen(range)])
+		return np_fail(err, NP_E_USAGE,
+			       "--steps-from '%s' is none of marks, period, none and range:PATTERN",
+			       text);
+	text += strlen(range);
+	rc = np_pattern_compile(text, strlen(text), 0, &pattern, NULL, &problem);
+	if (rc < 0)
+		return np_fail(err, rc == NP_E_NOMEM ? rc : NP_E_USAGE, "--steps-from range: %s",
+			       problem.text);
+	*ret = (struct np_steps_choice){ NP_WANT_RANGE, text };
+	return NP_OK;
+}
+
 /* Can all of it be meant, as far as can be known before anything is read? */
 static int check(const struct np_common *common, const struct np_opt_list *picks,
 		 struct np_err *err)
 {
+	struct np_steps_choice steps;
 	int64_t bytes;
+	int rc = prepare_steps_from(common, &steps, err);
 
+	if (rc < 0)
+		return rc;
 	for (size_t i = 0; i < picks->count; i++) {
 		struct stat status;
 
@@ -112,11 +156,12 @@ static int load(struct np_run *run, const struct np_common *common, struct np_er
 				       .watch = prepare_watch,
 				       .watch_context = &progress,
 				       .program = NP_VERSION,
-				       .find_period = common->steps_from == NP_COMMON_PERIOD,
 				       .kernel_framework_op = common->kernel_framework_op };
 	char *cache = NULL;
 	int rc = common->max_memory ? read_memory(common->max_memory, &how.max_memory, err) : NP_OK;
 
+	if (rc == NP_OK)
+		rc = prepare_steps_from(common, &how.steps, err);
 	if (rc == NP_OK)
 		rc = find_cache(common, &cache, err);
 	if (rc < 0)

@@ -17,6 +17,10 @@
 int prepare_run(const struct np_common *common, const struct np_opt_list *picks,
 		struct np_run **ret, struct np_err *err) NP_MUST_USE;
 
+/* What --steps-from means. */
+int prepare_steps_from(const struct np_common *common, struct np_steps_choice *ret,
+		       struct np_err *err) NP_MUST_USE;
+
 /* Leave out the steps that the options leave out; part of prepare_run(). */
 int prepare_steps(struct np_run *run, const struct np_common *common, struct np_err *err)
 	NP_MUST_USE;

@@ -278,8 +278,8 @@ static uint32_t find_step(const struct np_cluster *cluster, np_str id)
 {
 	uint32_t step = 0;
 
-	/* The vendor does not know iterations that were found. */
-	if (np_run_steps_found(cluster->run, NULL))
+	/* The vendor does not know iterations that were found, nor ranges. */
+	if (np_steps_are_ours(np_run_steps_from(cluster->run)))
 		return 0;
 	while (step < cluster->steps.count && cluster->steps.item[step] != id)
 		step++;
@@ -332,7 +332,7 @@ static int add_rank(struct op_entries *ops, uint32_t index, struct np_err *err)
 	int rc = map_rank(ops->export, rank, &maps, err);
 
 	for (uint32_t i = 0; i < rank->ops.count && rc == NP_OK; i++) {
-		if (rank->ops.item[i].step != NP_NO_STEP || rank->steps_from == NP_STEPS_PERIOD)
+		if (rank->ops.item[i].step != NP_NO_STEP || np_steps_are_ours(rank->steps_from))
 			rc = add_op(ops, index, i, &maps, err);
 	}
 	free(maps.steps);

@@ -95,20 +95,6 @@ static void put_rank_time(struct np_jsonout *out, const struct cluster_report *r
 	np_jsonout_end(out);
 }
 
-static void put_steps_from(struct np_jsonout *out, const struct np_run *run)
-{
-	double confidence;
-	bool found = np_run_steps_found(run, &confidence);
-
-	np_jsonout_object(out, "steps_from");
-	np_jsonout_text(out, "how", np_steps_from_name(run));
-	if (found)
-		np_jsonout_real(out, "confidence", confidence);
-	else
-		np_jsonout_null(out, "confidence");
-	np_jsonout_end(out);
-}
-
 static void put_step(struct np_jsonout *out, const struct cluster_report *report, np_str step)
 {
 	np_jsonout_object(out, NULL);
@@ -451,7 +437,7 @@ int report_json(const struct cluster_report *report, FILE *stream, struct np_err
 	put_input_json(&out, analysis->run, cluster, report->input, NULL);
 	put_trust_json(&out, analysis);
 	np_jsonout_text(&out, "step_basis", np_basis_name(analysis->spreads.basis));
-	put_steps_from(&out, analysis->run);
+	put_steps_from_json(&out, analysis->run);
 	np_jsonout_array(&out, "steps");
 	for (size_t i = 0; i < cluster->steps.count; i++)
 		put_step(&out, report, cluster->steps.item[i]);

@@ -29,6 +29,7 @@
 static void put_steps(struct np_buf *buf, const struct cluster_report *report)
 {
 	const struct np_cluster *cluster = report->analysis->cluster;
+	enum np_steps_from from = np_run_steps_from(report->analysis->run);
 	int64_t *numbers = malloc((cluster->steps.count + 1) * sizeof(*numbers));
 	size_t count = 0;
 
@@ -38,12 +39,14 @@ static void put_steps(struct np_buf *buf, const struct cluster_report *report)
 		if (text && np_text_to_int(text, strlen(text), &numbers[count]))
 			count++;
 	}
-	if (count == 0 || count < cluster->steps.count) {
-		np_buf_printf(buf, ", %s",
-			      cluster->steps.count == 1 ? "no steps marked" : "several steps");
-	} else {
-		np_buf_printf(buf, ", step%s ", count == 1 ? "" : "s");
+	if (count > 0 && count == cluster->steps.count) {
+		np_buf_printf(buf, ", %s ", np_steps_noun(from, count));
 		np_ranges_format(buf, numbers, count);
+	} else if (cluster->steps.count == 1 && cluster->steps.item[0] == NP_STR_NONE) {
+		np_buf_add(buf, ", no steps marked");
+	} else {
+		np_buf_printf(buf, ", %zu %s", cluster->steps.count,
+			      np_steps_noun(from, cluster->steps.count));
 	}
 	free(numbers);
 }

@@ -41,8 +41,12 @@ static void put_steps(struct np_buf *buf, const struct np_run *run, const struct
 	}
 	if (count > 0 && count == rank->steps.count)
 		np_ranges_format(buf, numbers, count);
+	else if (rank->steps.count == 1 && rank->steps.item[0].id == NP_STR_NONE)
+		np_buf_add(buf, "none marked");
 	else
-		np_buf_add(buf, rank->steps.count > 1 ? "several" : "none marked");
+		np_buf_printf(buf, "%zu", rank->steps.count);
+	if (np_steps_are_ours(rank->steps_from))
+		np_buf_add(buf, rank->steps_from == NP_STEPS_PERIOD ? " (found)" : " (ranges)");
 	free(numbers);
 }
 
@@ -566,6 +570,7 @@ int info_json(const struct info *info, FILE *stream, struct np_err *err)
 	np_jsonout_object(&out, NULL);
 	np_jsonout_text(&out, "schema", "npuprof.info/1");
 	put_input_json(&out, run, info->cluster, info->input, NULL);
+	put_steps_from_json(&out, run);
 	np_jsonout_array(&out, "ranks");
 	for (size_t i = 0; i < run->sources.count; i++) {
 		if (run->ranks[i])

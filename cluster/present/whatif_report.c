@@ -729,6 +729,7 @@ int whatif_json(const struct whatif_report *report, FILE *stream, struct np_err 
 	np_jsonout_text(&out, "schema", "npuprof.whatif/1");
 	put_input_json(&out, report->analysis->run, report->analysis->cluster,
 		       report->report->input, NULL);
+	put_steps_from_json(&out, report->analysis->run);
 	put_trust_json(&out, report->analysis);
 	put_verdict_json(&out, &report->analysis->verdict);
 	put_replay_json(&out, report->analysis, report->whatif);

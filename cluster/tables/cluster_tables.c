@@ -49,12 +49,12 @@ bool np_cluster_relation_applies(const struct np_relation *relation,
 
 uint32_t np_vendor_step(const struct np_rank *rank, uint32_t step)
 {
-	return rank->steps_from == NP_STEPS_PERIOD ? 0 : step;
+	return np_steps_are_ours(rank->steps_from) ? 0 : step;
 }
 
 np_str np_vendor_step_id(const struct np_rank *rank, uint32_t step)
 {
-	return rank->steps_from == NP_STEPS_PERIOD ? NP_STR_NONE : rank->steps.item[step].id;
+	return np_steps_are_ours(rank->steps_from) ? NP_STR_NONE : rank->steps.item[step].id;
 }
 
 void np_step_label(const struct np_run *run, np_str id, char *ret, size_t size)

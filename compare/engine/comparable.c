@@ -97,11 +97,18 @@ const struct cmp_side *cmp_unmarked(const struct comparison *comparison)
 static void compare_marks(struct comparison *comparison)
 {
 	const struct cmp_side *side = cmp_unmarked(comparison);
+	enum np_steps_from base = np_run_steps_from(comparison->sides[CMP_BASE].analysis->run);
+	enum np_steps_from new_ = np_run_steps_from(comparison->sides[CMP_NEW].analysis->run);
 
 	if (side)
 		np_note_add(&comparison->warnings, NP_NOTE_WARNING, NP_NO_RANK, side->path, "steps",
 			    "none is marked: all of it is compared with a step of the other run; "
 			    "collect with schedule=…, and prof.step() in the training loop");
+	else if (base != new_ && base != NP_STEPS_NONE && new_ != NP_STEPS_NONE)
+		np_note_add(&comparison->warnings, NP_NOTE_WARNING, NP_NO_RANK, "", "steps",
+			    "differ in kind: %s in the base, %s in the new run; --steps-from makes "
+			    "them alike",
+			    np_steps_noun(base, 2), np_steps_noun(new_, 2));
 }
 
 static void compare_worlds(struct comparison *comparison)

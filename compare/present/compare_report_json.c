@@ -2,6 +2,7 @@
 /* Prints a comparison as JSON (npuprof.compare/1). */
 #include "compare_report.h"
 
+#include "cli/prepare/input_json.h"
 #include "cli/prepare/verdict_json.h"
 
 #include "npuprof/jsonout.h"
@@ -61,6 +62,7 @@ static void put_input(struct np_jsonout *out, const struct compare_report *repor
 	for (size_t i = 0; i < side->steps.count; i++)
 		np_jsonout_text(out, NULL, np_run_text(run, side->steps.item[i]));
 	np_jsonout_end(out);
+	put_steps_from_json(out, run);
 	np_jsonout_text(out, "dropped_step", np_run_text(run, side->dropped));
 	np_jsonout_integer(out, "computing_ns",
 			   side->computing == NP_UNKNOWN

@@ -100,10 +100,10 @@ static void put_side(struct np_buf *buf, const struct compare_report *report, en
 	const struct comparison *comparison = report->comparison;
 	const struct cmp_side *side = &comparison->sides[which];
 
-	np_buf_printf(buf, "%s: %s, %zu rank%s, %zu step%s\n", which == CMP_BASE ? "base" : "new ",
+	np_buf_printf(buf, "%s: %s, %zu rank%s, %zu %s\n", which == CMP_BASE ? "base" : "new ",
 		      report->input[which], comparison->pairs.count,
 		      comparison->pairs.count == 1 ? "" : "s", side->steps.count,
-		      side->steps.count == 1 ? "" : "s");
+		      np_steps_noun(np_run_steps_from(side->analysis->run), side->steps.count));
 }
 
 /* What a step is measured by. */

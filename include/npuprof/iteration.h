@@ -36,6 +36,47 @@ struct np_rank;
 struct np_run;
 struct np_step_time;
 
+/* How steps are known. */
+enum np_steps_from {
+	NP_STEPS_MARKS,  /* the framework marked them */
+	NP_STEPS_PERIOD, /* found: iterations repeat (period.h) */
+	NP_STEPS_NONE,   /* one pseudo step is all */
+	NP_STEPS_RANGE,  /* ranges that the application marked, as was asked for */
+	NP_STEPS_FROM_COUNT,
+};
+
+/* Does the vendor know one step where these are known? */
+static inline bool np_steps_are_ours(enum np_steps_from from)
+{
+	return from == NP_STEPS_PERIOD || from == NP_STEPS_RANGE;
+}
+
+/* Where steps are to come from. */
+enum np_steps_want {
+	NP_WANT_ANY,    /* marks, or where there are none the iterations that are found */
+	NP_WANT_MARKS,  /* marks, or one step */
+	NP_WANT_PERIOD, /* iterations that are found, or one step */
+	NP_WANT_NONE,   /* one step */
+	NP_WANT_RANGE,  /* ranges whose name matches a pattern, or one step */
+	NP_STEPS_WANT_COUNT,
+};
+
+struct np_steps_choice {
+	enum np_steps_want want;
+	const char *pattern; /* of NP_WANT_RANGE; else NULL */
+};
+
+/* Are step marks of the framework used, and are iterations to be found where there are none? */
+static inline bool np_steps_read_marks(const struct np_steps_choice *choice)
+{
+	return choice->want == NP_WANT_ANY || choice->want == NP_WANT_MARKS;
+}
+
+static inline bool np_steps_may_find(const struct np_steps_choice *choice)
+{
+	return choice->want == NP_WANT_ANY || choice->want == NP_WANT_PERIOD;
+}
+
 enum np_basis {
 	NP_BASIS_SPAN,
 	NP_BASIS_ITERATION,
@@ -58,8 +99,14 @@ const char *np_basis_words(enum np_basis basis);
 /* "between/dataloader" … */
 const char *np_between_leaf(enum np_between kind);
 
+/* How the steps of a run are known: as ours where those of any rank are. */
+enum np_steps_from np_run_steps_from(const struct np_run *run);
+
 /* "marks", "period" …: of machine formats. */
-const char *np_steps_from_name(const struct np_run *run);
+const char *np_steps_from_name(enum np_steps_from from);
+
+/* "steps", "iterations (found)" …: for people. */
+const char *np_steps_noun(enum np_steps_from from, size_t count);
 
 /* Were the steps of ranks found (enum np_steps_from)? With what confidence, the least of all ranks?
  */

@@ -2,6 +2,7 @@
 #ifndef NP_LOAD_RUN_H
 #define NP_LOAD_RUN_H
 
+#include "npuprof/iteration.h"
 #include "npuprof/kernel_sums.h"
 #include "npuprof/procs.h"
 #include "npuprof/workers.h"
@@ -41,8 +42,8 @@ struct np_load_options {
 	int64_t max_memory;
 	np_load_watcher *watch;
 	void *watch_context;
-	/* Find iterations where no steps are marked. */
-	bool find_period;
+	/* Where steps come from. */
+	struct np_steps_choice steps;
 	/* Sum the kernels of ranks too, where their databases are read. */
 	np_kernel_framework_op *kernel_framework_op;
 };

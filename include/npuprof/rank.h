@@ -41,14 +41,6 @@ enum np_source {
 /* "rank database" … for messages and lists. */
 const char *np_source_name(enum np_source source);
 
-/* How steps are known. */
-enum np_steps_from {
-	NP_STEPS_MARKS,  /* the framework marked them */
-	NP_STEPS_PERIOD, /* found: iterations repeat (period.h) */
-	NP_STEPS_NONE,   /* one pseudo step is all */
-	NP_STEPS_FROM_COUNT,
-};
-
 /* A step of the training loop as this rank saw it. */
 struct np_step {
 	np_str id;        /* "50"; NP_STR_NONE for the one pseudo step of a run without steps */

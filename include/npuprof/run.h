@@ -3,6 +3,7 @@
 #define NP_RUN_H
 
 #include "npuprof/err.h"
+#include "npuprof/iteration.h"
 #include "npuprof/notes.h"
 #include "npuprof/strtab.h"
 #include "npuprof/vec.h"
@@ -89,7 +90,7 @@ struct np_source_files {
 	int64_t bytes;        /* size of the input files */
 	uint64_t fingerprint; /* np_source_fingerprint() where the files need not be here, else 0 */
 	char *summary;        /* a file that holds the rank already reduced, else NULL */
-	bool find_period;     /* without step marks, find iterations */
+	struct np_steps_choice steps; /* where its steps come from; the pattern is not its own */
 	/* Sum its kernels too, by these calls (kernel_sums.h); NULL: do not. */
 	bool (*kernel_framework_op)(const char *name);
 };

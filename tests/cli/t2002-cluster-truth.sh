@@ -23,6 +23,8 @@ differences() {
 			ON o.rank = t.rank AND o.step IS t.step"
 }
 
+more=()
+
 # check <rows> <synth options>...
 check() {
 	local rows=$1
@@ -33,7 +35,7 @@ check() {
 	run "$synth" -o "$work/c" --kernels-per-layer 6 --layers 4 "$@"
 	expect_exit 0
 	before=$(snapshot "$work/c")
-	run "$npuprof" cluster -d "$work/c" -o "$work/out" -f json
+	run "$npuprof" cluster -d "$work/c" -o "$work/out" -f json "${more[@]}"
 	expect_exit 0
 	expect_no_stderr
 	expect_equal "$(differences "$work/c")" "$rows|0"
@@ -52,4 +54,6 @@ check 16 --schedule pp --ranks 4 --pp 4 --micro-batches 6 --steps 4 --seed 7
 check 8 --schedule pp --ranks 4 --pp 4 --micro-batches 4 --p2p batch --steps 2 --seed 8
 check 16 --schedule ep --ranks 8 --ep 4 --steps 2 --seed 9 --expert-skew 0.5
 check 32 --schedule 3d --ranks 16 --tp 2 --pp 2 --dp 4 --micro-batches 4 --steps 2 --seed 10 --hosts 2
+more=(--steps-from none)
 check 4 --schedule dp --ranks 4 --steps 3 --seed 11 --no-steps
+more=()

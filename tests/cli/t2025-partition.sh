@@ -34,9 +34,11 @@ leaves() {
 			GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
 }
 
+more=()
+
 # analyse <name> <directory>: its JSON in $work/<name>.json
 analyse() {
-	run "$npuprof" cluster -d "$2" -o "$work/out-$1" -f json -q
+	run "$npuprof" cluster -d "$2" -o "$work/out-$1" -f json -q "${more[@]}"
 	cp "$work/stdout" "$work/$1.json"
 }
 
@@ -70,11 +72,18 @@ for leaf in comm/%/wait comm/%/transfer free/host free/other; do
 done
 expect_equal "$(grep -c '|compute/' "$work/level0.leaves")" "$(grep -c '|compute/unknown|' "$work/level0.leaves")"
 
-behaviour 'without marks the whole capture is one step, with the copies between the steps'
+behaviour 'without marks the iterations found are divided like steps'
+form marks db 8 --ranks 4 --steps 2 --seed 1 --no-steps
+form text text 8 --ranks 4 --steps 2 --seed 1 --no-steps
+expect 'text agrees' diff "$work/marks.leaves" "$work/text.leaves"
+
+behaviour 'without steps the whole capture is one, with the copies between the steps'
+more=(--steps-from none)
 form marks db 4 --ranks 4 --steps 2 --seed 1 --no-steps
 form text text 4 --ranks 4 --steps 2 --seed 1 --no-steps
 expect_equal "$(grep -c '|memcpy|' "$work/marks.leaves")" 4
 expect 'text agrees' diff "$work/marks.leaves" "$work/text.leaves"
+more=()
 
 behaviour 'a host that stops is what the device was free for'
 form gap db 8 --ranks 4 --steps 2 --seed 1 --host-gap 2:500
@@ -94,10 +103,10 @@ form text text 16 --schedule 3d --ranks 8 --tp 2 --pp 2 --dp 2 --micro-batches 4
 expect '3d' diff "$work/tp.leaves" "$work/text.leaves"
 form text text 8 --schedule ep --ranks 4 --ep 4 --steps 2 --seed 5
 expect 'ep' diff "$work/ep.leaves" "$work/text.leaves"
-form db msprof-db 4 --ranks 4 --steps 2 --seed 9
-form text msprof-text 4 --ranks 4 --steps 2 --seed 9
+form db msprof-db 8 --ranks 4 --steps 2 --seed 9
+form text msprof-text 8 --ranks 4 --steps 2 --seed 9
 expect 'msprof' diff "$work/db.leaves" "$work/text.leaves"
-form monitor msmonitor 4 --ranks 4 --steps 2 --seed 9
+form monitor msmonitor 8 --ranks 4 --steps 2 --seed 9
 form mindspore mindspore-text 8 --ranks 4 --steps 2 --seed 9
 
 behaviour 'a table of kernels alone tells no causes, and tells the rest'

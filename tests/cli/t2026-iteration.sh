@@ -136,9 +136,9 @@ make single --ranks 2 --steps 1
 analyse single "$work/single"
 expect_equal "$(sqlite3 :memory: "SELECT json_extract(readfile('$work/single.json'), '\$.step_basis')")" span
 make unmarked --ranks 2 --steps 3 --no-steps
-analyse unmarked "$work/unmarked"
+analyse unmarked "$work/unmarked" --steps-from none
 expect_equal "$(sqlite3 :memory: "SELECT json_extract(readfile('$work/unmarked.json'), '\$.step_basis')")" span
-run "$npuprof" cluster "$work/unmarked" -o "$work/out" --skip-steps 1
+run "$npuprof" cluster "$work/unmarked" -o "$work/out" --steps-from none --skip-steps 1
 expect_exit 2
 expect_stderr_has 'no numbered ones'
 

@@ -88,7 +88,7 @@ expect_equal "$(sqlite3 "$db" 'SELECT count(*) FROM np_pipeline')" 0
 
 behaviour 'without marked steps it is said what the figures take for granted'
 "$synth" -q -o "$work/unmarked" --schedule pp --ranks 4 --pp 4 --steps 3 --layers 4 --no-steps --noise 0 || exit 1
-run "$npuprof" cluster -d "$work/unmarked" -o "$work/out"
+run "$npuprof" cluster -d "$work/unmarked" -o "$work/out" --steps-from none
 expect_exit 0
 expect_stdout_says 'if all of it is one step: none is marked'
 

@@ -20,13 +20,13 @@ behaviour 'marks are what steps come from where there are any'
 expect_stdout_says '"steps_from": { "how": "marks", "confidence": null }'
 
 for form in db text; do
-	run "$npuprof" cluster $form -o out-$form --steps-from period -f json -q
+	run "$npuprof" cluster $form -o out-$form -f json -q
 	behaviour "iterations found are the true steps, from $form"
 	expect_stdout_says '"how": "period", "confidence": 0.9'
 	expect 'the same times' diff <(query out-marked "$own") <(query out-$form "$own")
 	expect_equal "$(query out-$form "SELECT group_concat(step, ' ') FROM np_step WHERE rank = 0")" '1 2 3 4 5'
-	run "$npuprof" cluster $form -o out-whole-$form -f json -q
-	behaviour "without --steps-from period all is one step, from $form"
+	run "$npuprof" cluster $form -o out-whole-$form --steps-from none -f json -q
+	behaviour "with --steps-from none all is one step, from $form"
 	expect_stdout_says '"how": "none", "confidence": null'
 	behaviour "the vendor's tables have one step with or without iterations, from $form"
 	for table in ClusterStepTraceTime ClusterCommunicationTime ClusterCommunicationMatrix ClusterCommunicationBandwidth; do
@@ -35,11 +35,11 @@ for form in db text; do
 done
 
 behaviour 'summaries hold them too'
-run "$npuprof" cluster db -o out-cached --steps-from period --cache cache -f json -q
-run "$npuprof" cluster db -o out-cached --steps-from period --cache cache -f json -q
+run "$npuprof" cluster db -o out-cached --cache cache -f json -q
+run "$npuprof" cluster db -o out-cached --cache cache -f json -q
 expect 'the same times' diff <(query out-marked "$own") <(query out-cached "$own")
 
 behaviour 'ranks that do not repeat equally often have one step, and it is said'
 "$synth" -q -o short "${shape[@]}" --no-steps --truncate 1:0.5 || exit 1
-run "$npuprof" cluster short -o out-short --steps-from period
+run "$npuprof" cluster short -o out-short
 expect_stdout_says 'the ranks do not repeat equally often'

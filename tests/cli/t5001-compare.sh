@@ -219,10 +219,15 @@ expect_exit 2
 behaviour 'a run without marks of steps against one with them: the verdict says what that is worth'
 "$synth" -q -o "$work/marked" --ranks 2 --steps 3 --layers 2 --kernels-per-layer 4 || exit 1
 "$synth" -q -o "$work/unmarked" --ranks 2 --steps 3 --layers 2 --kernels-per-layer 4 --no-steps || exit 1
-run "$npuprof" compare "$work/marked" "$work/unmarked"
+run "$npuprof" compare "$work/marked" "$work/unmarked" --steps-from marks
 expect_stdout_says 'this says little: no step is marked in the new run' 'steps: none is marked'
-run "$npuprof" compare "$work/unmarked" "$work/unmarked"
+run "$npuprof" compare "$work/unmarked" "$work/unmarked" --steps-from none
 expect_stdout_lacks 'no step is marked'
+behaviour 'found iterations are compared, with one another and with marked steps'
+run "$npuprof" compare "$work/unmarked" "$work/unmarked" -f json
+expect_stdout_says '"steps_base": 2' '"steps_new": 2' '"how": "period"'
+run "$npuprof" compare "$work/marked" "$work/unmarked"
+expect_stdout_says '2 iterations (found)' 'differ in kind: steps in the base, iterations (found) in the new run'
 
 behaviour 'a bad sender is the cause, and not one of its links'
 "$synth" -q -o "$work/mesh" --ranks 8 --steps 3 --layers 4 --seed 4 || exit 1

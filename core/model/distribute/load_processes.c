@@ -75,7 +75,8 @@ static int send_order(const struct np_run *run, const struct np_load_options *op
 	np_bytes_put_number(&order, options->workers.threads);
 	np_bytes_put_signed(&order, options->max_memory);
 	np_bytes_put_number(&order, options->kernel_framework_op != NULL);
-	np_bytes_put_number(&order, options->find_period);
+	np_bytes_put_number(&order, options->steps.want);
+	np_bytes_put_text(&order, options->steps.pattern);
 	np_bytes_put_number(&order, count);
 	for (size_t i = 0; i < run->sources.count; i++) {
 		if (owner[i] == (uint32_t)to)
@@ -225,6 +226,7 @@ struct load_service {
 	atomic_bool over; /* what is left is not wanted */
 	char *cache;
 	char *program;
+	char *pattern; /* of steps */
 	struct np_strtab *strings;
 	struct load_gate gate;
 	NP_VEC(struct np_source_files) sources;
@@ -244,6 +246,7 @@ static void release_service(struct load_service *service)
 	free(service->errors);
 	free(service->cache);
 	free(service->program);
+	free(service->pattern);
 	np_strtab_free(service->strings);
 	load_gate_release(&service->gate);
 }
@@ -304,7 +307,6 @@ static int read_order(struct np_bytes_reader *reader, struct load_service *servi
 {
 	uint64_t count;
 	bool sums;
-	bool find_period;
 
 	service->cache = np_bytes_get_text(reader);
 	service->program = np_bytes_get_text(reader);
@@ -313,7 +315,12 @@ static int read_order(struct np_bytes_reader *reader, struct load_service *servi
 	service->options.workers.threads = (size_t)np_bytes_get_number(reader);
 	service->options.max_memory = np_bytes_get_signed(reader);
 	sums = np_bytes_get_at_most(reader, 1) != 0;
-	find_period = np_bytes_get_at_most(reader, 1) != 0;
+	service->options.steps.want =
+		(enum np_steps_want)np_bytes_get_at_most(reader, NP_STEPS_WANT_COUNT - 1);
+	service->pattern = np_bytes_get_text(reader);
+	service->options.steps.pattern = service->pattern;
+	if (service->options.steps.want == NP_WANT_RANGE && !service->pattern)
+		service->options.steps.want = NP_WANT_NONE;
 	count = np_bytes_get_number(reader);
 	for (uint64_t i = 0; i < count && !reader->problem; i++) {
 		struct np_source_files *source = np_vec_add(&service->sources, err);
@@ -321,7 +328,7 @@ static int read_order(struct np_bytes_reader *reader, struct load_service *servi
 		if (!source)
 			return NP_E_NOMEM;
 		summary_get_source(reader, source);
-		source->find_period = find_period;
+		source->steps = service->options.steps;
 		source->kernel_framework_op = sums ? service->kernel_framework_op : NULL;
 	}
 	service->strings = np_strtab_new();

@@ -5,7 +5,11 @@
 #include "distributed.h"
 #include "load_source.h"
 
+#include "npuprof/period.h"
 #include "npuprof/rank.h"
+
+#include <inttypes.h>
+#include <stdio.h>
 
 struct job {
 	struct np_run *run;
@@ -175,19 +179,65 @@ static int load_without_period(struct np_run *run, const struct np_load_options 
 {
 	struct np_load_options again = *options;
 
+	again.steps.want = options->steps.want == NP_WANT_ANY ? NP_WANT_MARKS : NP_WANT_NONE;
 	for (size_t i = 0; i < run->sources.count; i++) {
 		np_rank_free(outcomes[i].rank);
 		outcomes[i] = (struct load_outcome){ 0 };
-		run->sources.item[i].find_period = false;
+		run->sources.item[i].steps = again.steps;
 	}
 	if (run->distributed)
 		run->distributed_calls->free(NP_STEAL(run->distributed));
 	run->distributed_calls = NULL;
-	again.find_period = false;
 	np_note_add(&run->notes, NP_NOTE_WARNING, NP_NO_RANK, run->roots.item[0], "iterations",
 		    "the ranks do not repeat equally often: no iterations are used, all is one"
 		    " step");
 	return load_all(run, &again, outcomes, err);
+}
+
+/* Why a rank without marks has no iterations. */
+static void say_why(char *to, size_t size, const struct np_rank *rank)
+{
+	if (rank->device_count > 1)
+		(void)snprintf(to, size, "they are not looked for where one rank has %zu devices",
+			       rank->device_count);
+	else if (rank->steps_confidence == 0)
+		(void)snprintf(to, size, "its kernels and operators have no period");
+	else
+		(void)snprintf(to, size, "the confidence of its best period is %.2f, below %.1f",
+			       rank->steps_confidence / 1000.0, NP_PERIOD_CONFIDENCE);
+}
+
+/* Steps that were asked for, or looked for, and are not there: once for all ranks. */
+static void note_steps(struct np_run *run, const struct np_load_options *options,
+		       const struct load_outcome *outcomes)
+{
+	const struct np_rank *first = NULL;
+	size_t without = 0;
+	char why[96];
+
+	for (size_t i = 0; i < run->sources.count; i++) {
+		const struct np_rank *rank = outcomes[i].rank;
+
+		/* Of ranks that are known by files of the vendor there is no sequence. */
+		if (!rank || rank->steps_from != NP_STEPS_NONE)
+			continue;
+		first = first ? first : rank;
+		without++;
+	}
+	if (!first)
+		return;
+	if (options->steps.want == NP_WANT_RANGE) {
+		np_note_add(&run->notes, NP_NOTE_WARNING, NP_NO_RANK, run->roots.item[0], "steps",
+			    "%zu rank%s no range whose name matches '%s': all of it is one step",
+			    without, without == 1 ? " has" : "s have", options->steps.pattern);
+	} else if (np_steps_may_find(&options->steps)) {
+		say_why(why, sizeof(why), first);
+		np_note_add(&run->notes, NP_NOTE_WARNING, NP_NO_RANK, run->roots.item[0],
+			    "iterations",
+			    "no steps are marked, and none were found on %zu rank%s, the first is"
+			    " rank %" PRId32 ": %s; all of it is one step",
+			    without, without == 1 ? "" : "s", first->id, why);
+	}
 }
 
 int np_load_run(struct np_run *run, const struct np_load_options *options, struct np_err *err)
@@ -202,13 +252,15 @@ int np_load_run(struct np_run *run, const struct np_load_options *options, struc
 	}
 	for (size_t i = 0; i < run->sources.count; i++) {
 		run->sources.item[i].kernel_framework_op = options->kernel_framework_op;
-		run->sources.item[i].find_period = options->find_period;
+		run->sources.item[i].steps = options->steps;
 	}
 	if (options->cache)
 		keep_run(run, options);
 	rc = load_all(run, options, outcomes, err);
 	if (rc == NP_OK && iterations_differ(run, outcomes))
 		rc = load_without_period(run, options, outcomes, err);
+	else if (rc == NP_OK)
+		note_steps(run, options, outcomes);
 	for (size_t i = 0; i < run->sources.count; i++)
 		run->ranks[i] = outcomes[i].rank;
 	collect_notes(run, outcomes);

@@ -50,14 +50,14 @@ static int read_rank_db(struct np_rank *rank, const struct np_source_files *sour
 {
 	np_kernel_framework_op *framework_op = source->kernel_framework_op;
 
-	return np_load_rank_db(rank, source->file[NP_FILE_RANK_DB], !framework_op,
-			       source->find_period, framework_op, strings, err);
+	return np_load_rank_db(rank, source->file[NP_FILE_RANK_DB], !framework_op, &source->steps,
+			       framework_op, strings, err);
 }
 
 static int read_whole_rank_db(struct np_rank *rank, const struct np_source_files *source,
 			      struct np_strtab *strings, struct np_err *err)
 {
-	return np_load_rank_db(rank, source->file[NP_FILE_RANK_DB], false, source->find_period,
+	return np_load_rank_db(rank, source->file[NP_FILE_RANK_DB], false, &source->steps,
 			       source->kernel_framework_op, strings, err);
 }
 
@@ -84,7 +84,7 @@ static int read_cluster_db(struct np_rank *rank, const struct np_source_files *s
 static int read_kernels(struct np_rank *rank, const struct np_source_files *source,
 			struct np_strtab *strings, struct np_err *err)
 {
-	return np_load_kernels(rank, source->file[NP_FILE_KERNELS], strings, err);
+	return np_load_kernels(rank, source->file[NP_FILE_KERNELS], &source->steps, strings, err);
 }
 
 static int read_step_trace(struct np_rank *rank, const struct np_source_files *source,

@@ -154,7 +154,7 @@ static int describe(struct op_link *link, const struct np_rank *rank, struct np_
 	link->class_text = np_strtab_text(strings, link->op_class);
 	link->group = op->group;
 	/* The vendor, whose picks these are, does not know iterations that were found. */
-	link->step = rank->steps_from == NP_STEPS_PERIOD ? 0 : op->step;
+	link->step = np_steps_are_ours(rank->steps_from) ? 0 : op->step;
 	link->gb_per_s = link->time > 0 ? np_round(link->mb / link->ms, 4) : 0;
 	return NP_OK;
 }

@@ -76,17 +76,46 @@ bool np_run_steps_found(const struct np_run *run, double *ret_confidence)
 	return found;
 }
 
-const char *np_steps_from_name(const struct np_run *run)
+enum np_steps_from np_run_steps_from(const struct np_run *run)
 {
-	if (np_run_steps_found(run, NULL))
-		return "period";
+	enum np_steps_from from = NP_STEPS_NONE;
+
 	for (size_t i = 0; i < run->sources.count; i++) {
 		const struct np_rank *rank = run->ranks ? run->ranks[i] : NULL;
 
+		if (rank && np_steps_are_ours(rank->steps_from))
+			return rank->steps_from;
 		if (rank && rank->steps.count > 0 && rank->steps.item[0].id != NP_STR_NONE)
-			return "marks";
+			from = NP_STEPS_MARKS;
 	}
-	return "none";
+	return from;
+}
+
+const char *np_steps_from_name(enum np_steps_from from)
+{
+	static const char *const names[NP_STEPS_FROM_COUNT] = {
+		[NP_STEPS_MARKS] = "marks",
+		[NP_STEPS_PERIOD] = "period",
+		[NP_STEPS_NONE] = "none",
+		[NP_STEPS_RANGE] = "range",
+	};
+
+	return names[from];
+}
+
+const char *np_steps_noun(enum np_steps_from from, size_t count)
+{
+	switch (from) {
+	case NP_STEPS_PERIOD:
+		return count == 1 ? "iteration (found)" : "iterations (found)";
+	case NP_STEPS_RANGE:
+		return count == 1 ? "step (a range)" : "steps (ranges)";
+	case NP_STEPS_MARKS:
+	case NP_STEPS_NONE:
+	case NP_STEPS_FROM_COUNT:
+		break;
+	}
+	return count == 1 ? "step" : "steps";
 }
 
 enum np_basis np_run_basis(const struct np_run *run)

@@ -43,10 +43,12 @@ uint64_t np_summary_key(const struct np_source_files *source, const char *progra
 {
 	uint64_t hash = mix_text(NP_HASH_START, program);
 	const int32_t numbers[] = { NP_SUMMARY_FORM, (int32_t)source->kind, source->rank,
-				    source->device, source->find_period };
+				    source->device, (int32_t)source->steps.want };
 
 	hash = np_hash(hash, numbers, sizeof(numbers));
 	hash = mix_text(mix_text(hash, source->dir), source->host);
+	if (source->steps.pattern)
+		hash = mix_text(hash, source->steps.pattern);
 	for (size_t i = 0; i < NP_FILE_COUNT; i++)
 		hash = mix_file(hash, source->file[i]);
 	for (size_t i = 0; i < source->more_traces.count; i++)

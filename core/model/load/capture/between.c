@@ -123,6 +123,9 @@ static bool follows(const struct np_rank *rank, const struct np_strtab *strings,
 	int64_t from;
 	int64_t to;
 
+	/* Ranges have names. */
+	if (second == first + 1 && rank->steps_from == NP_STEPS_RANGE)
+		return true;
 	return second == first + 1 && a != NP_STR_NONE && b != NP_STR_NONE &&
 	       np_text_to_int(np_strtab_text(strings, a), np_strtab_length(strings, a), &from) &&
 	       np_text_to_int(np_strtab_text(strings, b), np_strtab_length(strings, b), &to) &&

@@ -2,6 +2,7 @@
 /* Steps, launches, tasks and operators of a rank while it is read, in one form for all readers. */
 #include "capture.h"
 
+#include "npuprof/pattern.h"
 #include "npuprof/steps.h"
 
 #include <assert.h>
@@ -194,6 +195,8 @@ void capture_end(struct capture *capture)
 	np_vec_release(&capture->communication);
 	np_vec_release(&capture->part.used);
 	np_spans_free(capture->loading);
+	np_vec_release(&capture->ranges);
+	np_pattern_free(capture->pattern);
 	np_idmap_free(capture->shapes);
 	np_idmap_free(capture->connection_device);
 }

@@ -86,7 +86,15 @@ struct capture_spans {
 	size_t capacity;
 };
 
+/* A range that the application marked: a step where it was asked for. */
+struct capture_range {
+	np_ns begin;
+	np_ns end;
+	np_str name;
+};
+
 struct capture_meter;
+struct np_pattern;
 
 /* The first task and operator that is not yet measured; both are sorted. */
 struct capture_place {
@@ -123,7 +131,9 @@ struct capture {
 	bool computing_given;
 	bool communication_given;
 	bool ops_sorted;
-	bool find_period;        /* where there are no step marks */
+	struct np_steps_choice choice;       /* where steps come from */
+	NP_VEC(struct capture_range) ranges; /* that match its pattern */
+	struct np_pattern *pattern;
 	struct np_idmap *shapes; /* of kernels: capture_shape_key() → their hash; NULL: not known */
 	struct np_step pseudo;   /* instead of which iterations were found */
 	struct capture_meter *meter; /* NULL until something is measured */
@@ -194,6 +204,21 @@ static inline int64_t capture_shape_key(np_ns start, np_str type)
  * iterations that are found in their sequence, if they are to be found.
  */
 int capture_find_steps(struct capture *capture) NP_MUST_USE;
+
+/* Does a name match the pattern of ranges that are steps? false where none was asked for. */
+int capture_is_range(struct capture *capture, const char *name, size_t length, bool *ret)
+	NP_MUST_USE;
+
+/* The application marked [begin, end], and its name matches. */
+int capture_add_range(struct capture *capture, const char *name, size_t length, np_ns begin,
+		      np_ns end) NP_MUST_USE;
+
+/*
+ * All ranges are there: make steps of them. One that lies in another is left
+ * out; where two overlap, the earlier ends at the begin of the later. A step is
+ * called as its range if all are called differently, else by its number.
+ */
+int capture_steps_of_ranges(struct capture *capture) NP_MUST_USE;
 
 /* The shapes of a kernel's inputs. */
 int capture_add_shape(struct capture *capture, np_ns start, np_str type, const char *shapes,

@@ -283,7 +283,7 @@ int capture_measure(struct capture *capture)
 	sort_spans(&capture->computing);
 	sort_spans(&capture->communication);
 	count_odd_ops(capture);
-	if (rc == NP_OK && capture->rank->steps_from == NP_STEPS_PERIOD)
+	if (rc == NP_OK && np_steps_are_ours(capture->rank->steps_from))
 		rc = measure_whole(capture);
 	if (rc == NP_OK)
 		rc = measure_devices(capture);

@@ -154,6 +154,26 @@ static bool advances(const struct members *members, const struct np_period *peri
 	return true;
 }
 
+/* The one step that holds everything from the first task on that something launched. */
+static struct np_step pseudo_step(struct capture *capture)
+{
+	struct np_step step = { .id = NP_STR_NONE,
+				.host_begin = NP_UNKNOWN,
+				.host_end = NP_UNKNOWN,
+				.begin = NP_UNKNOWN,
+				.end = NP_UNKNOWN };
+
+	for (size_t i = 0; i < capture->tasks.count; i++) {
+		const struct capture_task *task = &capture->tasks.item[i];
+
+		if ((step.begin == NP_UNKNOWN || task->start < step.begin) &&
+		    capture_launch_of(capture, task->connection))
+			step.begin = task->start;
+	}
+	np_steps_finish(&step, 1);
+	return step;
+}
+
 int capture_find_steps(struct capture *capture)
 {
 	struct np_rank *rank = capture->rank;
@@ -161,12 +181,15 @@ int capture_find_steps(struct capture *capture)
 	struct members members = { 0 };
 	int rc;
 
-	rank->steps_from = NP_STEPS_MARKS;
-	if (rank->steps.count != 1 || rank->steps.item[0].id != NP_STR_NONE)
+	if (rank->steps.count != 1 || rank->steps.item[0].id != NP_STR_NONE) {
+		rank->steps_from = capture->ranges.count > 0 ? NP_STEPS_RANGE : NP_STEPS_MARKS;
+		if (rank->steps_from == NP_STEPS_RANGE)
+			capture->pseudo = pseudo_step(capture);
 		return NP_OK;
+	}
 	rank->steps_from = NP_STEPS_NONE;
 	/* Devices of one process have a rhythm each, and a rank has the steps of all. */
-	if (!capture->find_period || capture->devices.count > 1)
+	if (!np_steps_may_find(&capture->choice) || capture->devices.count > 1)
 		return NP_OK;
 	rc = gather(capture, &members);
 	if (rc == NP_OK)
@@ -176,6 +199,8 @@ int capture_find_steps(struct capture *capture)
 		rc = look(capture, &members, true, &period);
 	if (rc == NP_OK && period.count > 0 && advances(&members, &period))
 		rc = add_steps(capture, &members, &period);
+	else
+		rank->steps_confidence = (uint32_t)(period.confidence * 1000);
 	np_period_release(&period);
 	np_vec_release(&members);
 	return rc;

@@ -118,6 +118,7 @@ static void finish(struct rank_db *load)
 	np_idmap_free(load->classes);
 	np_idmap_free(load->types);
 	np_idmap_free(load->loaders);
+	np_idmap_free(load->ranges);
 	np_idmap_free(load->task_index);
 	np_idmap_free(load->op_index);
 	np_idmap_free(load->kernel_index);
@@ -357,9 +358,9 @@ static int see(struct rank_db *load)
 	return NP_OK;
 }
 
-int np_load_rank_db(struct np_rank *rank, const char *path, bool in_parts, bool find_period,
-		    np_kernel_framework_op *framework_op, struct np_strtab *strings,
-		    struct np_err *err)
+int np_load_rank_db(struct np_rank *rank, const char *path, bool in_parts,
+		    const struct np_steps_choice *steps, np_kernel_framework_op *framework_op,
+		    struct np_strtab *strings, struct np_err *err)
 {
 	NP_CLEANUP(np_db_closep) struct np_db *db = NULL;
 	struct np_err own = NP_ERR_INIT;
@@ -372,14 +373,17 @@ int np_load_rank_db(struct np_rank *rank, const char *path, bool in_parts, bool 
 	if (rc < 0)
 		return rc;
 	load.db = db;
-	/* They are found in all of the sequence. */
-	find_period = find_period && !np_db_has_rows(db, vendor_step_time.name);
+	/* Iterations are found in all of the sequence, and the vendor's one step needs all tasks.
+	 */
+	in_parts = in_parts &&
+		   (steps->want == NP_WANT_MARKS || steps->want == NP_WANT_NONE ||
+		    (steps->want == NP_WANT_ANY && np_db_has_rows(db, vendor_step_time.name)));
 	load.capture = (struct capture){ .rank = rank,
 					 .strings = strings,
 					 .path = path,
 					 .err = load.err,
-					 .in_parts = in_parts && !find_period,
-					 .find_period = find_period };
+					 .in_parts = in_parts,
+					 .choice = *steps };
 	rc = read_everything(&load);
 	if (rc == NP_OK)
 		rc = see(&load);

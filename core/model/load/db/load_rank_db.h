@@ -14,11 +14,11 @@
  * it needs little memory, but fails with NP_E_RANGE where the order of the tables
  * does not allow it. What is wrong with the file is reported best without. Kernels
  * are summed if `framework_op` is not NULL, which takes every task with its connection
- * until its kernel is read (rank_db_gather_kernel()): never in parts. With `find_period`
- * iterations are found where it has no step marks; then it is not read in parts either.
+ * until its kernel is read (rank_db_gather_kernel()): never in parts. Nor
+ * is it where steps are not its marks: iterations are found in all that ran.
  */
-int np_load_rank_db(struct np_rank *rank, const char *path, bool in_parts, bool find_period,
-		    np_kernel_framework_op *framework_op, struct np_strtab *strings,
-		    struct np_err *err) NP_MUST_USE;
+int np_load_rank_db(struct np_rank *rank, const char *path, bool in_parts,
+		    const struct np_steps_choice *steps, np_kernel_framework_op *framework_op,
+		    struct np_strtab *strings, struct np_err *err) NP_MUST_USE;
 
 #endif /* NP_LOAD_RANK_DB_H */

@@ -89,6 +89,8 @@ struct rank_db {
 	struct np_idmap *types;        /* STRING_IDS.id → np_str of a kernel's type */
 	struct np_idmap *task_index;   /* TASK.globalTaskId → capture.tasks */
 	struct np_idmap *loaders;      /* STRING_IDS.id of names that load data; NULL for none */
+	struct np_idmap *ranges;       /* likewise of ranges that are steps */
+	bool find_steps;               /* there are no marks: iterations are to be found */
 	struct np_idmap *op_index;     /* COMMUNICATION_OP.opId → rank->ops */
 	struct np_idmap *kernel_index; /* type and core → rank->kernels */
 	struct np_idmap *call_index;   /* function and level → rank->calls */

@@ -20,6 +20,21 @@ static int keep_loader(struct rank_db *load, int64_t id, const struct rank_db_te
 	return np_idmap_set(load->loaders, id, 1, load->err);
 }
 
+/* Likewise names of ranges that are to be steps. */
+static int keep_range(struct rank_db *load, int64_t id, const struct rank_db_text *text)
+{
+	bool is_range;
+	int rc = capture_is_range(&load->capture, text->bytes, text->length, &is_range);
+
+	if (rc < 0 || !is_range)
+		return rc;
+	if (!load->ranges)
+		load->ranges = np_idmap_new();
+	if (!load->ranges)
+		return np_fail_nomem(load->err, "STRING_IDS");
+	return np_idmap_set(load->ranges, id, 1, load->err);
+}
+
 static int take_string(struct rank_db *load, const struct np_batch *batch, size_t row)
 {
 	struct np_scan_text value = batch->column[STRING_VALUE].text[row];
@@ -33,6 +48,8 @@ static int take_string(struct rank_db *load, const struct np_batch *batch, size_
 	if (!text->bytes)
 		return np_fail_nomem(load->err, "STRING_IDS");
 	rc = keep_loader(load, batch->column[STRING_ID].integer[row], text);
+	if (rc == NP_OK)
+		rc = keep_range(load, batch->column[STRING_ID].integer[row], text);
 	if (rc < 0)
 		return rc;
 	return np_idmap_set(load->text_index, batch->column[STRING_ID].integer[row],
@@ -236,11 +253,60 @@ int rank_db_read_loading(struct rank_db *load)
 	return rc;
 }
 
+static int take_range(struct rank_db *load, int64_t name, np_ns begin, np_ns end)
+{
+	struct rank_db_text text;
+
+	if (np_idmap_get(load->ranges, name) == NP_IDMAP_NONE)
+		return NP_OK;
+	text = rank_db_text(load, name);
+	return capture_add_range(&load->capture, text.bytes, text.length, begin, end);
+}
+
+static int take_mark(struct rank_db *load, const struct np_batch *batch, size_t row)
+{
+	return take_range(load, batch->column[MARK_MESSAGE].integer[row],
+			  batch->column[MARK_START].integer[row],
+			  batch->column[MARK_END].integer[row]);
+}
+
+/* Annotations of the user are calls of the framework like others. */
+static int take_annotation(struct rank_db *load, const struct np_batch *batch, size_t row)
+{
+	if (batch->column[TORCH_KIND].integer[row] == VENDOR_TORCH_QUEUE)
+		return NP_OK;
+	return take_range(load, batch->column[TORCH_NAME].integer[row],
+			  batch->column[TORCH_START].integer[row],
+			  batch->column[TORCH_END].integer[row]);
+}
+
+static int read_ranges(struct rank_db *load)
+{
+	static const struct vendor_pick marks = { &vendor_mstx_events,
+						  VENDOR_BIT(MARK_START) | VENDOR_BIT(MARK_END) |
+							  VENDOR_BIT(MARK_MESSAGE),
+						  0 };
+	static const struct vendor_pick calls = { &vendor_pytorch_api,
+						  VENDOR_BIT(TORCH_START) | VENDOR_BIT(TORCH_END) |
+							  VENDOR_BIT(TORCH_NAME) |
+							  VENDOR_BIT(TORCH_KIND),
+						  0 };
+	int rc = load->ranges ? rank_db_each(load, &marks, take_mark) : NP_OK;
+
+	if (rc == NP_OK && load->ranges)
+		rc = rank_db_each(load, &calls, take_annotation);
+	return rc < 0 ? rc : capture_steps_of_ranges(&load->capture);
+}
+
 int rank_db_read_steps(struct rank_db *load)
 {
 	static const struct vendor_pick steps = { &vendor_step_time, 0, 0 };
-	int rc = rank_db_each(load, &steps, take_step);
+	const struct np_steps_choice *choice = &load->capture.choice;
+	int rc = np_steps_read_marks(choice) ? rank_db_each(load, &steps, take_step) : NP_OK;
 
+	if (rc == NP_OK && choice->want == NP_WANT_RANGE)
+		rc = read_ranges(load);
+	load->find_steps = load->rank->steps.count == 0 && np_steps_may_find(choice);
 	if (rc == NP_OK && load->rank->steps.count == 0)
 		rc = add_pseudo_step(load);
 	capture_sort_steps(&load->capture);

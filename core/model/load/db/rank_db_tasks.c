@@ -299,7 +299,7 @@ static int take_kernel(struct rank_db *load, const struct rank_db_kernel *kernel
 	rc = type_of(load, kernel->type, &task->type);
 	if (rc == NP_OK && task->type == load->experts.type)
 		rc = take_expert(load, kernel->shapes, task);
-	if (rc == NP_OK && load->capture.find_period) {
+	if (rc == NP_OK && load->find_steps) {
 		struct rank_db_text shapes = rank_db_text(load, kernel->shapes);
 
 		rc = capture_add_shape(&load->capture, task->start, task->type, shapes.bytes,

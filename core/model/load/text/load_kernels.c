@@ -245,7 +245,11 @@ static int take_row(struct kernel_table *load, const struct np_slice *cell)
 	capture_widen_step(&load->capture, step, task.start, task.end);
 	if (vendor_is_operator(cell[KERNELS_CORE], cell[KERNELS_NAME]))
 		return keep_op(load, cell[KERNELS_NAME], task.start, task.end, task.device);
-	return keep_kernel(load, cell[KERNELS_TYPE], &load->capture.tasks.item[index]);
+	rc = keep_kernel(load, cell[KERNELS_TYPE], &load->capture.tasks.item[index]);
+	if (rc < 0 || load->has_steps || !np_steps_may_find(&load->capture.choice))
+		return rc;
+	return capture_add_shape(&load->capture, task.start, load->capture.tasks.item[index].type,
+				 cell[KERNELS_IN_SHAPES].bytes, cell[KERNELS_IN_SHAPES].length);
 }
 
 static int add_op(struct kernel_table *load, const struct np_comm_op *from)
@@ -274,6 +278,8 @@ static int derive(struct kernel_table *load)
 
 	for (size_t i = 0; i < load->ops.count && rc == NP_OK; i++)
 		rc = add_op(load, &load->ops.item[i]);
+	if (rc == NP_OK)
+		rc = capture_find_steps(&load->capture);
 	return rc < 0 ? rc : capture_measure(&load->capture);
 }
 
@@ -301,7 +307,8 @@ static int read_rows(struct kernel_table *load)
 
 	if (rc < 0)
 		return rc;
-	load->has_steps = np_csv_has(csv, KERNELS_STEP);
+	load->has_steps =
+		np_csv_has(csv, KERNELS_STEP) && np_steps_read_marks(&load->capture.choice);
 	if (!load->has_steps)
 		rc = capture_add_step(&load->capture, NP_STR_NONE, NP_UNKNOWN, NP_UNKNOWN);
 	while (rc == NP_OK) {
@@ -316,8 +323,8 @@ static int read_rows(struct kernel_table *load)
 	return rc;
 }
 
-int np_load_kernels(struct np_rank *rank, const char *path, struct np_strtab *strings,
-		    struct np_err *err)
+int np_load_kernels(struct np_rank *rank, const char *path, const struct np_steps_choice *steps,
+		    struct np_strtab *strings, struct np_err *err)
 {
 	struct np_err own = NP_ERR_INIT;
 	struct kernel_table load = {
@@ -325,7 +332,8 @@ int np_load_kernels(struct np_rank *rank, const char *path, struct np_strtab *st
 		.capture = { .rank = rank,
 			     .strings = strings,
 			     .path = path,
-			     .err = err ? err : &own },
+			     .err = err ? err : &own,
+			     .choice = *steps },
 	};
 	int rc = capture_begin(&load.capture);
 

@@ -30,8 +30,8 @@ int np_load_cluster_db(struct np_rank *rank, const char *path, struct np_strtab 
 		       struct np_err *err) NP_MUST_USE;
 
 /* kernel_details.csv or op_summary: kernels and operators with their times. */
-int np_load_kernels(struct np_rank *rank, const char *path, struct np_strtab *strings,
-		    struct np_err *err) NP_MUST_USE;
+int np_load_kernels(struct np_rank *rank, const char *path, const struct np_steps_choice *steps,
+		    struct np_strtab *strings, struct np_err *err) NP_MUST_USE;
 
 struct capture;
 

@@ -144,6 +144,18 @@ static int take_step(struct gpu *gpu, const struct np_trace_event *event)
 					 event->ts_ns + event->dur_ns);
 }
 
+/* Annotations of the user, and what else the host shows. */
+static int take_range(struct gpu *gpu, const struct np_trace_event *event)
+{
+	bool is_range;
+	int rc = capture_is_range(&gpu->capture, event->name.bytes, event->name.length, &is_range);
+
+	if (rc < 0 || !is_range)
+		return rc;
+	return capture_add_range(&gpu->capture, event->name.bytes, event->name.length, event->ts_ns,
+				 event->ts_ns + event->dur_ns);
+}
+
 static int take_memory(struct gpu *gpu, const struct np_trace_event *event)
 {
 	struct gpu_trace_memory memory;
@@ -184,8 +196,11 @@ static int take_event(struct gpu *gpu, const struct np_trace_event *event)
 		return take_task(gpu, event, false);
 	if (gpu_trace_launches(event))
 		return take_call(gpu, event);
-	if (gpu_trace_begins(event->name, VENDOR_STEP) &&
-	    !np_slice_is(event->cat, "gpu_user_annotation"))
+	if (np_slice_is(event->cat, "gpu_user_annotation"))
+		return NP_OK;
+	if (gpu->capture.choice.want == NP_WANT_RANGE)
+		return take_range(gpu, event);
+	if (gpu_trace_begins(event->name, VENDOR_STEP) && np_steps_read_marks(&gpu->capture.choice))
 		return take_step(gpu, event);
 	return NP_OK;
 }
@@ -222,7 +237,9 @@ static int make_steps(struct gpu *gpu)
 {
 	int rc = NP_OK;
 
-	if (gpu->rank->steps.count == 0)
+	if (gpu->capture.choice.want == NP_WANT_RANGE)
+		rc = capture_steps_of_ranges(&gpu->capture);
+	if (rc == NP_OK && gpu->rank->steps.count == 0)
 		rc = capture_add_step(&gpu->capture, NP_STR_NONE, NP_UNKNOWN, NP_UNKNOWN);
 	capture_sort_steps(&gpu->capture);
 	for (size_t i = 0; i < gpu->calls.count && rc == NP_OK; i++) {
@@ -280,6 +297,8 @@ static int derive(struct gpu *gpu)
 	rc = make_steps(gpu);
 	if (rc == NP_OK)
 		rc = add_ops(gpu);
+	if (rc == NP_OK)
+		rc = capture_find_steps(&gpu->capture);
 	for (size_t i = 0; i < gpu->memory.count && rc == NP_OK; i++)
 		rc = memory_hold(gpu->rank, &gpu->memory.item[i], gpu->capture.err);
 	return rc < 0 ? rc : capture_measure(&gpu->capture);
@@ -293,6 +312,7 @@ int np_load_gpu_trace(struct np_rank *rank, const struct np_source_files *source
 			   .capture = { .rank = rank,
 					.strings = strings,
 					.path = source->file[NP_FILE_GPU_TRACE],
+					.choice = source->steps,
 					.err = err ? err : &own } };
 	int rc = capture_begin(&gpu.capture);
 

@@ -20,6 +20,7 @@ static int begin(struct trace_load *load)
 static void forget_events(struct trace_load *load)
 {
 	load->rank->steps.count = 0;
+	load->capture.ranges.count = 0;
 	load->capture.tasks.count = 0;
 	np_spans_free(NP_STEAL(load->capture.loading));
 	load->calls.count = 0;
@@ -146,7 +147,9 @@ static int make_steps(struct trace_load *load)
 
 	load->any_calls = load->calls.count > 0;
 	load->unplaced = load->node_calls == 0 && load->flows.count == 0;
-	if (load->rank->steps.count == 0)
+	if (load->capture.choice.want == NP_WANT_RANGE)
+		rc = capture_steps_of_ranges(&load->capture);
+	if (rc == NP_OK && load->rank->steps.count == 0)
 		rc = capture_add_step(&load->capture, NP_STR_NONE, load->first_framework_call,
 				      NP_UNKNOWN);
 	capture_sort_steps(&load->capture);
@@ -230,7 +233,8 @@ static int find_shapes(struct trace_load *load, const char *path)
 	struct np_err problem = NP_ERR_INIT;
 	int rc = NP_OK;
 
-	if (path && load->capture.find_period && load->rank->steps.item[0].id == NP_STR_NONE)
+	if (path && np_steps_may_find(&load->capture.choice) &&
+	    load->rank->steps.item[0].id == NP_STR_NONE)
 		rc = np_load_kernel_shapes(path, &load->capture, &problem);
 	/* What is wrong with the table was noted with the types. */
 	return rc == NP_E_NOMEM ? np_fail(load->capture.err, rc, "%s", problem.text) : NP_OK;
@@ -599,7 +603,7 @@ int np_load_trace(struct np_rank *rank, const struct np_source_files *source,
 						.strings = strings,
 						.path = source->file[NP_FILE_TRACE],
 						.err = err ? err : &own,
-						.find_period = source->find_period } };
+						.choice = source->steps } };
 	int rc = read_trace(&load, source);
 
 	if (rc == NP_OK)

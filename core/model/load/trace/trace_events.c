@@ -43,8 +43,12 @@ static int take_step(struct trace_load *load, const struct np_trace_event *event
 {
 	const size_t prefix = strlen(VENDOR_STEP);
 	np_str id;
-	int rc = np_strtab_add(load->capture.strings, event->name.bytes + prefix,
-			       event->name.length - prefix, &id, load->capture.err);
+	int rc;
+
+	if (!np_steps_read_marks(&load->capture.choice))
+		return NP_OK;
+	rc = np_strtab_add(load->capture.strings, event->name.bytes + prefix,
+			   event->name.length - prefix, &id, load->capture.err);
 
 	return rc < 0 ? rc
 		      : capture_add_step(&load->capture, id, event->ts_ns, np_trace_end(event));
@@ -217,6 +221,36 @@ static int take_communication(struct trace_load *load, const struct trace_lane *
 	return take_op(load, lane, event);
 }
 
+/* Does the host show it: the framework, whose events have a category, or a lane of mstx? */
+static bool may_be_range(const struct np_trace_event *event, const struct trace_lane *lane)
+{
+	struct np_slice type;
+
+	if (event->cat.length > 0)
+		return np_slice_is(event->cat, "cpu_op") ||
+		       np_slice_is(event->cat, "user_annotation") ||
+		       np_slice_is(event->cat, "python_function");
+	/* Lanes of mstx may be named like the process: their events say what they are. */
+	return lane &&
+	       (lane->kind == TRACE_LANE_MARKS ||
+		(lane->kind == TRACE_LANE_OTHER && np_trace_arg_text(event, "event_type", &type)));
+}
+
+static int take_range(struct trace_load *load, const struct np_trace_event *event)
+{
+	const struct trace_lane *lane = trace_lanes_find(&load->lanes, event->pid.value);
+	bool is_range = false;
+	int rc = NP_OK;
+
+	if (may_be_range(event, lane))
+		rc = capture_is_range(&load->capture, event->name.bytes, event->name.length,
+				      &is_range);
+	if (rc < 0 || !is_range)
+		return rc;
+	return capture_add_range(&load->capture, event->name.bytes, event->name.length,
+				 event->ts_ns, np_trace_end(event));
+}
+
 /* --- the pass -------------------------------------------------------------------------------- */
 
 static int take_collection(struct trace_load *load, const struct np_trace_event *event)
@@ -236,6 +270,12 @@ static int take_slice(struct trace_load *load, const struct np_trace_event *even
 
 	if (event->ts_ns == NP_UNKNOWN)
 		return NP_OK;
+	if (load->capture.choice.want == NP_WANT_RANGE) {
+		int rc = take_range(load, event);
+
+		if (rc < 0)
+			return rc;
+	}
 	if (trace_is_collection(event))
 		return take_collection(load, event);
 	/* Events of the framework have a category; its lane need not be known. */

@@ -53,7 +53,9 @@ static int read_rank(const char *path, bool in_parts, struct np_bytes *ret, stru
 
 	assert_non_null(strings);
 	assert_non_null(rank);
-	rc = np_load_rank_db(rank, path, in_parts, false, NULL, strings, err);
+	rc = np_load_rank_db(rank, path, in_parts,
+			     &(struct np_steps_choice){ .want = NP_WANT_MARKS }, NULL, strings,
+			     err);
 	if (rc == NP_OK) {
 		summary.source.dir = rank->path;
 		assert_ok(np_load_statistics(rank, &summary.source, strings, err), *err);
