@@ -63,7 +63,7 @@ analyse() {
 	local before
 
 	before=$(snapshot "$work/c")
-	run "$npuprof" cluster -d "$work/c" -o "$work/out" -f json
+	run "$npuprof" cluster -d "$work/c" -o "$work/out" -f json "${@:2}"
 	expect_exit "$1"
 	expect_equal "$(snapshot "$work/c")" "$before"
 	expect_equal "$(json 'json_valid(j)')" 1
@@ -183,13 +183,13 @@ expect_equal "$(json "j ->> '\$.input.skipped[0].rank'" "j ->> '\$.input.skipped
 behaviour 'times stored as text are compared as numbers'
 "$synth" -q -o "$work/plain" --ranks 2 "${small[@]}" --schema 1.2 --no-steps --no-analysis || exit 1
 fresh "$work/plain"
-analyse 0
+analyse 0 --steps-from none
 before=$(grep '^step||1|' "$work/steps" | cut -d '|' -f 12)
 first=$(sqlite3 "$(db 1)" 'SELECT min(CAST(startNs AS INTEGER)) FROM PYTORCH_API')
 expect_equal "$(sqlite3 "$(db 1)" 'SELECT DISTINCT typeof(startNs) FROM PYTORCH_API')" text
 # As a text this is the greatest of all.
 sqlite3 "$(db 1)" "UPDATE PYTORCH_API SET startNs = '999999999999999999' WHERE CAST(startNs AS INTEGER) = $first"
-analyse 0
+analyse 0 --steps-from none
 expect_equal "$(grep '^step||1|' "$work/steps" | cut -d '|' -f 12)" $((before + first - 999999999999999999))
 
 # 6: NULL where a value could be
@@ -250,18 +250,18 @@ expect_equal "$(sqlite3 "$merged" 'SELECT count(*) FROM ClusterCommunicationMatr
 # 10: no steps
 behaviour 'a run without steps has one, without a name'
 fresh "$work/plain"
-analyse 0
+analyse 0 --steps-from none
 cp "$work/steps" "$work/plain.steps"
 expect_equal "$(json "j -> '\$.input.steps'" "j -> '\$.steps[0].step'")" '[null]|null'
 expect_equal "$(sqlite3 "$merged" 'SELECT DISTINCT step IS NULL FROM ClusterStepTraceTime; SELECT DISTINCT step FROM ClusterCommunicationTime')" '1
 step'
-run "$npuprof" cluster -d "$work/c" -o "$work/out"
+run "$npuprof" cluster -d "$work/c" -o "$work/out" --steps-from none
 expect_stdout_has 'no steps marked'
 "$synth" -q -o "$work/marked" --ranks 2 "${small[@]}" --schema 1.2 --no-analysis || exit 1
 fresh "$work/marked"
 sqlite3 "$(db 0)" 'DROP TABLE STEP_TIME'
 sqlite3 "$(db 1)" 'DELETE FROM STEP_TIME'
-analyse 0
+analyse 0 --steps-from none
 expect 'a missing and an empty STEP_TIME are the same' diff "$work/plain.steps" "$work/steps"
 behaviour 'rows of StepTraceTime without a step, one for each device'
 "$synth" -q -o "$work/single" --ranks 1 "${small[@]}" --schema 1.2 --no-steps || exit 1
@@ -299,7 +299,7 @@ sqlite3 "$(db 0)" "ATTACH '$(db 1)' AS other;
 		SELECT opName + 1000000, startNs, endNs, connectionId + 1000000, groupName + 1000000, opId + 1000000 FROM other.COMMUNICATION_OP;
 	UPDATE COMMUNICATION_OP SET deviceId = NULL"
 rm -r "$(rank 1)"
-analyse 0
+analyse 0 --steps-from none
 cut -d '|' -f 4-11 "$work/steps" >"$work/devices"
 expect 'each device has the figures it has alone' diff <(cut -d '|' -f 4-11 "$work/plain.steps") "$work/devices"
 expect_equal "$(json "j ->> '\$.input.ranks_used'" "j ->> '\$.steps[0].ranks[0].device'" "j ->> '\$.steps[0].ranks[1].device'" \
