@@ -59,6 +59,12 @@ for rank in 0 1 2 3; do cp "$(db_of $rank)" "named/node$((7 - rank)).db"; done
 figures named >named.csv
 expect 'figures are those of the whole run' diff db.csv named.csv
 
+behaviour 'capitals in the name of a database do not hide it'
+mkdir capitals
+for rank in 0 1 2 3; do cp "$(db_of $rank)" "capitals/ASCEND_PYTORCH_PROFILER_$rank.DB"; done
+figures capitals >capitals.csv
+expect 'figures are those of the whole run' diff db.csv capitals.csv
+
 behaviour 'an output directory may be given, alone and under another name'
 one=$(find text -name '*_ascend_pt' | sort | head -1)
 run "$npuprof" info -f json "$one/ASCEND_PROFILER_OUTPUT"
@@ -98,6 +104,17 @@ expect_stdout_says '1 rank'
 mkdir bare && cp kept/mindstudio_profiler_output/* bare/
 run "$npuprof" info bare
 expect_exit 0
+
+behaviour 'raw data that were exported count where the output directory has nothing'
+for rank in 0 1 2 3; do
+	to=halfway/host0_$((300 + rank))_2025010908161600${rank}_ascend_pt
+	mkdir -p "$to/ASCEND_PROFILER_OUTPUT" && cp -r "$(dirname "$(dirname "$(ls msprof/PROF_*/device_$rank/info.json.$rank)")")" "$to/"
+	echo "{\"rank_id\": $rank}" >"$to/profiler_info_$rank.json"
+done
+run "$npuprof" info halfway
+expect_exit 0
+figures halfway >halfway.csv
+expect 'figures are those of the whole run' diff msprof.csv halfway.csv
 
 behaviour 'captures that nothing tells apart get provisional numbers, and are listed'
 mkdir -p twice/a twice/b

@@ -74,7 +74,7 @@ expect_stderr_has '--phase'
 
 behaviour 'compare pairs phases by name, and says which have no other'
 cp -r rl new
-"$synth" -q -o new/critic_update "${small[@]}" || exit 1
+"$synth" -q -o new/critic_update "${small[@]}" --slow-rank 1:2 || exit 1
 run "$npuprof" compare -q -f json rl new
 expect_exit 3
 expect_stderr_has "phase 'critic_update' is not compared: only the new run has it"
@@ -110,6 +110,13 @@ run "$npuprof" cluster -o out -f json --phase ref_log_prob rl
 expect_exit 3
 expect_equal "$(of_json "j ->> '\$.input.skipped[0].rank', j ->> '\$.input.skipped[0].reason' LIKE '%newer%'")" '1|1'
 rm -r rl/ref_log_prob/other_1_20200101000000000_ascend_pt
+
+behaviour 'a run that was copied is one run, and the copies are listed'
+mkdir -p twice/{a,b} && cp -r rl/ref_log_prob twice/a/run && cp -r rl/ref_log_prob twice/b/run
+run "$npuprof" cluster -o out -f json twice
+expect_exit 3
+expect_equal "$(of_json "j ->> '\$.phases' IS NULL, j ->> '\$.input.ranks_used', json_array_length(j, '\$.input.skipped'),
+	j ->> '\$.input.skipped[0].reason' LIKE 'a copy of %/a/run/%'")" '1|4|4|1'
 
 behaviour 'with one phase everything is as without'
 run "$npuprof" info rl/ref_log_prob

@@ -8,6 +8,8 @@
 #include "npuprof/notes.h"
 #include "npuprof/text.h"
 
+#include <strings.h>
+
 /* --- msMonitor ------------------------------------------------------------------------------- */
 
 static int take_msmonitor(struct np_run *run, const char *dir, const struct np_names *names,
@@ -52,6 +54,14 @@ static int take_lone_db(struct np_run *run, const char *dir, const char *name, e
 	return rc;
 }
 
+/* Some file systems know only capitals. */
+static bool is_db(const char *name)
+{
+	size_t length = strlen(name);
+
+	return length > 3 && strcasecmp(name + length - 3, ".db") == 0;
+}
+
 /* Databases with names of the user's own are known by their tables. */
 static int take_other_dbs(struct np_run *run, const char *dir, const struct np_names *names,
 			  struct np_err *err)
@@ -65,7 +75,7 @@ static int take_other_dbs(struct np_run *run, const char *dir, const struct np_n
 		enum np_kind kind;
 		char *path;
 
-		if (!np_text_ends(name, ".db") || file_name_is_rank_db(name, &kind, &rank) ||
+		if (!is_db(name) || file_name_is_rank_db(name, &kind, &rank) ||
 		    file_name_is_msmonitor(name, &stamp, &rank) ||
 		    discover_fixed_file(name) != NP_FILE_COUNT ||
 		    discover_stamped_file(name) != NP_FILE_COUNT)
@@ -224,6 +234,17 @@ static bool holds_prof(const struct np_names *names)
 	return false;
 }
 
+/* Raw data beside an output directory that has nothing of a profile: those may be exported. */
+static bool only_raw(struct np_run *run, const char *output, const struct np_names *names)
+{
+	struct np_names outputs = { 0 };
+	bool found = !holds_prof(names) || discover_names(run, output, &outputs, NULL) < 0 ||
+		     discover_count_rank_dbs(&outputs) > 0 || holds_framework_files(&outputs);
+
+	np_names_release(&outputs);
+	return !found;
+}
+
 /* A directory of msprof, or of what somebody has kept of one. */
 static bool is_msprof(const char *dir, const char *name)
 {
@@ -247,7 +268,7 @@ int discover_take(struct np_run *run, const char *dir, const struct np_names *na
 	*ret_enter = true;
 	rc = take_msmonitor(run, dir, names, err);
 	note_unread(run, dir, names);
-	if (rc == NP_OK && np_is_directory(output)) {
+	if (rc == NP_OK && np_is_directory(output) && !only_raw(run, output, names)) {
 		rc = discover_take_output(run, dir, names, output, ret_without_data, err);
 		/* The raw data of a rank are no rank of their own. */
 		*ret_enter = !holds_prof(names);

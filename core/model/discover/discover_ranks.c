@@ -432,6 +432,8 @@ int discover_name_ranks(struct np_run *run, const struct np_discover_options *op
 	}
 	/* Who picks among captures of one rank takes them for the same. */
 	if (rc == NP_OK && options->pick_count == 0)
+		rc = discover_drop_copies(&all, err);
+	if (rc == NP_OK && options->pick_count == 0)
 		rc = discover_find_phases(&all, err);
 	for (size_t i = 0; all.list && i < run->sources.count; i++)
 		free(all.list[i].path);

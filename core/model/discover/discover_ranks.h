@@ -25,6 +25,9 @@ struct namings {
 /* Did the same process make both? */
 bool discover_same_maker(const struct naming *a, const struct naming *b);
 
+/* Leave out captures that are copies of others, name and content, and note them. */
+int discover_drop_copies(const struct namings *all, struct np_err *err) NP_MUST_USE;
+
 /* Fill np_run.phases and the phase of each source, if captures of a rank are of several. */
 int discover_find_phases(const struct namings *all, struct np_err *err) NP_MUST_USE;
 

@@ -256,8 +256,9 @@ enum {
 	OVERLAP_COLUMNS,
 };
 
-/* The type of what computes; the others follow from it and the operators. */
-#define VENDOR_OVERLAP_COMPUTE 0
+/* The types of what computes and communicates; the others follow from them. */
+#define VENDOR_OVERLAP_COMPUTE       0
+#define VENDOR_OVERLAP_COMMUNICATION 1
 
 extern const struct vendor_table vendor_overlap;
 

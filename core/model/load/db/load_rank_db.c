@@ -128,8 +128,13 @@ static void finish(struct rank_db *load)
 
 static int check_tables(struct rank_db *load)
 {
-	if (np_db_has_table(load->db, vendor_task.name))
-		return NP_OK;
+	static const struct vendor_table *const enough[] = { &vendor_task, &vendor_communication_op,
+							     &vendor_overlap };
+
+	for (size_t i = 0; i < NP_COUNT(enough); i++) {
+		if (np_db_has_table(load->db, enough[i]->name))
+			return NP_OK;
+	}
 	return np_fail(load->err, NP_E_NOTFOUND,
 		       "'%s' holds no profiler tables (TASK is not among its %zu tables)",
 		       np_db_path(load->db), np_db_table_count(load->db));
@@ -193,6 +198,8 @@ static int read_device(struct rank_db *load)
 		if (rc == NP_OK && !load->tasks.done && !load->capture.unordered)
 			rc = measure_part(load);
 	}
+	if (rc == NP_OK && load->overlap_alone)
+		rc = rank_db_read_overlap_alone(load);
 	if (rc == NP_OK)
 		rc = capture_close_steps(&load->capture);
 	if (rc == NP_OK && load->capture.unordered && in_parts)
@@ -373,9 +380,11 @@ int np_load_rank_db(struct np_rank *rank, const char *path, bool in_parts,
 	if (rc < 0)
 		return rc;
 	load.db = db;
+	load.overlap_alone =
+		!np_db_has_rows(db, vendor_task.name) && np_db_has_rows(db, vendor_overlap.name);
 	/* Iterations are found in all of the sequence, and the vendor's one step needs all tasks.
 	 */
-	in_parts = in_parts &&
+	in_parts = in_parts && !load.overlap_alone &&
 		   (steps->want == NP_WANT_MARKS || steps->want == NP_WANT_NONE ||
 		    (steps->want == NP_WANT_ANY && np_db_has_rows(db, vendor_step_time.name)));
 	load.capture = (struct capture){ .rank = rank,

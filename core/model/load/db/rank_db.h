@@ -101,6 +101,7 @@ struct rank_db {
 	size_t kernels_without_task;
 	bool has_kernels;
 	bool ran_kernels;        /* by the types of tasks */
+	bool overlap_alone;      /* no tasks: OVERLAP_ANALYSIS stands in for them */
 	bool computing_given;    /* by OVERLAP_ANALYSIS */
 	np_ns overlap_computing; /* Σ in OVERLAP_ANALYSIS; 0 without it */
 	struct expert_kernels experts;
@@ -195,6 +196,8 @@ int rank_db_read_memory(struct rank_db *load) NP_MUST_USE;
  * other tables are compared with; with `give`, also when, where nothing else does.
  */
 int rank_db_read_overlap(struct rank_db *load, bool give) NP_MUST_USE;
+/* Where there is no task: computing, and without operators communication, in their place. */
+int rank_db_read_overlap_alone(struct rank_db *load) NP_MUST_USE;
 
 /* rank_db_samples.c: NETDEV_STATS, NIC, CPU_USAGE …; and tables and columns that nobody knows. */
 int rank_db_read_samples(struct rank_db *load) NP_MUST_USE;
