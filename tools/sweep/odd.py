@@ -83,9 +83,9 @@ def copy(source, to):
     shutil.copytree(source, to, symlinks=True)
 
 
-def copy_run(kind, to):
+def copy_run(kind, to, day='20250109'):
     for each in captures(kind):
-        copy(each, os.path.join(to, os.path.basename(each)))
+        copy(each, os.path.join(to, os.path.basename(each).replace('20250109', day)))
 
 
 def edit(path, change):
@@ -169,9 +169,14 @@ def symlinked_files(to):
 
 
 @case()
-def dangling_links_beside(to):
+def dangling_link_beside(to):
     copy_run('db', to)
     os.symlink('/nowhere/at/all', to + '/latest')
+
+
+@case(status=(3,))
+def dangling_rank(to):
+    copy_run('db', to)
     os.symlink('/nowhere/at/all', to + '/ascend_pytorch_profiler_9.db')
 
 
@@ -221,7 +226,7 @@ def flat_dbs(to):
         shutil.copy(each, to)
 
 
-@case()
+@case(status=(3,))
 def flat_dbs_with_analysis_beside(to):
     flat_dbs(to)
     shutil.copy(outputs('db')[0] + '/analysis.db', to)
@@ -482,7 +487,7 @@ def trace_unclosed(to):
 
 # --- captures ----------------------------------------------------------------------------------------
 
-@case(status=(0, 3))
+@case(status=(3,))
 def the_same_capture_twice(to):
     copy_run('db', to + '/a')
     copy_run('db', to + '/b')
@@ -497,21 +502,21 @@ def two_windows(to):
 
 @case(whole=False, status=(0,))
 def roles(to):
-    for role in ('actor_update', 'ref_compute_log_prob', 'rollout'):
-        copy_run('db', f'{to}/{role}')
+    for day, role in enumerate(('actor_update', 'ref_compute_log_prob', 'rollout')):
+        copy_run('db', f'{to}/{role}', f'2025020{day}')
 
 
 @case(whole=False, status=(0,))
 def steps_and_roles(to):
-    for step in ('1', '2'):
-        for role in ('actor_update', 'rollout'):
-            copy_run('db', f'{to}/{step}/{role}')
+    for step in (1, 2):
+        for day, role in enumerate(('actor_update', 'rollout')):
+            copy_run('db', f'{to}/{step}/{role}', f'202502{step}{day}')
 
 
 @case(whole=False, status=(0,))
 def step_names(to):
-    for step in ('step_10', 'step_20'):
-        copy_run('text', f'{to}/{step}')
+    for step in (10, 20):
+        copy_run('text', f'{to}/step_{step}', f'202502{step}')
 
 
 @case()
@@ -576,7 +581,8 @@ def msprof_output_itself(to):
 @case(ranks=3, status=(3,), whole=False)
 def msprof_partly_exported(to):
     copy_run('mstext', to)
-    shutil.rmtree(sorted(glob.glob(to + '/PROF_*'))[0] + '/mindstudio_profiler_output')
+    for name in ('mindstudio_profiler_output', 'analyze'):
+        shutil.rmtree(sorted(glob.glob(to + '/PROF_*'))[0] + '/' + name)
 
 
 @case()
@@ -752,6 +758,10 @@ def nothing(to):
     os.makedirs(to + '/a/b')
 
 
+# What a command cannot do without, in one line.
+NEEDS = ('nothing to replay: no communication operator was matched over ranks', 'has step times: nothing can be compared')
+
+
 # --- judging -----------------------------------------------------------------------------------------
 
 def call(*arguments):
@@ -797,7 +807,7 @@ def judge(case, to, reference):
         status, out, err = call(*command)
         if status not in (0, 1, 2, 3) or 'Sanitizer' in err:
             wrong.append(f'{command[0]}: status {status}: {err.strip()[-300:]}')
-        elif case.ranks and status in (1, 2):
+        elif case.ranks and status in (1, 2) and not any(word in err for word in NEEDS):
             wrong.append(f'{command[0]}: refused: {err.strip()[:300]}')
         elif 0 in case.status and case.status == (0,) and status == 3:
             wrong.append(f'{command[0]}: status 3: {err.strip()[:200]} {out[-200:]}')

@@ -34,6 +34,7 @@ struct vendor_sample_table {
 	enum vendor_sample_kind kind;
 	const char *instance; /* NULL: there is one */
 	const char *of;       /* NULL: all rows are of the same */
+	const char *of_names; /* a table of names of its numbers; NULL: STRING_IDS */
 	const char *values[SAMPLE_MOST_VALUES];
 };
 

@@ -249,6 +249,24 @@ static const struct np_scan_column sub_task_columns[SUB_TASK_COLUMNS] = {
 const struct vendor_table vendor_communication_task =
 	TABLE("COMMUNICATION_TASK_INFO", sub_task_columns);
 
+static const struct np_scan_column ccu_columns[CCU_COLUMNS] = {
+	[CCU_START] = { "startNs", NP_SCAN_INTEGER, NP_REQUIRED },
+	[CCU_END] = { "endNs", NP_SCAN_INTEGER, NP_REQUIRED },
+	[CCU_NAME] = { "name", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[CCU_ARGUMENTS] = { "args", NP_SCAN_INTEGER, NP_OPTIONAL },
+};
+
+const struct vendor_table vendor_ccu = TABLE("CCU", ccu_columns);
+
+static const struct np_scan_column dpu_columns[DPU_COLUMNS] = {
+	[DPU_START] = { "startNs", NP_SCAN_INTEGER, NP_REQUIRED },
+	[DPU_END] = { "endNs", NP_SCAN_INTEGER, NP_REQUIRED },
+	[DPU_NAME] = { "opName", NP_SCAN_INTEGER, NP_OPTIONAL },
+	[DPU_ARGUMENTS] = { "args", NP_SCAN_INTEGER, NP_OPTIONAL },
+};
+
+const struct vendor_table vendor_dpu_task = TABLE("DPU_TASK", dpu_columns);
+
 /* --- memory ---------------------------------------------------------------------------------- */
 
 static const struct np_scan_column record_columns[RECORD_COLUMNS] = {

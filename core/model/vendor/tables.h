@@ -305,6 +305,28 @@ enum {
 
 extern const struct vendor_table vendor_communication_task;
 
+/* CCU: what engines of communication did; arguments are JSON in a text of STRING_IDS. */
+enum {
+	CCU_START,
+	CCU_END,
+	CCU_NAME,
+	CCU_ARGUMENTS,
+	CCU_COLUMNS,
+};
+
+extern const struct vendor_table vendor_ccu;
+
+/* DPU_TASK: likewise data processing units, for communication and other things. */
+enum {
+	DPU_START,
+	DPU_END,
+	DPU_NAME,
+	DPU_ARGUMENTS,
+	DPU_COLUMNS,
+};
+
+extern const struct vendor_table vendor_dpu_task;
+
 /* --- memory ---------------------------------------------------------------------------------- */
 
 /* MEMORY_RECORD: what components hold. */

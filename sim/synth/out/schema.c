@@ -16,6 +16,8 @@ enum need {
 	NEED_TORCH,
 	NEED_TORCH_MEMORY,
 	NEED_MARKS,
+	NEED_CCU,
+	NEED_DPU,
 	NEED_SAMPLES,
 };
 
@@ -78,6 +80,9 @@ static const struct declaration declarations[] = {
 		"INSERT INTO ENUM_MODULE VALUES(0,'SLOG'),(3,'HCCL'),(7,'RUNTIME'),(33,'APP'),(36,'AICPU'),(45,'GE'),(48,'ASCENDCL')" },
 	{ ALWAYS, NEED_SAMPLES, "CREATE TABLE NPU_OP_MEM (operatorName INTEGER,addr INTEGER,type INTEGER,size INTEGER,timestampNs INTEGER,"
 		"globalTid INTEGER,totalAllocate NUMERIC,totalReserve NUMERIC,component INTEGER,deviceId INTEGER)" },
+	{ ALWAYS, NEED_CCU, "CREATE TABLE CCU (deviceId INTEGER,globalTaskId INTEGER,name INTEGER,startNs INTEGER,endNs INTEGER,args INTEGER)" },
+	{ ALWAYS, NEED_DPU, "CREATE TABLE DPU_TASK (dpuDeviceId INTEGER,globalTid INTEGER,startNs INTEGER,endNs INTEGER,globalTaskId INTEGER,"
+		"streamId INTEGER,taskId INTEGER,opName INTEGER,args INTEGER)" },
 	{ NEW, NOTHING, "CREATE TABLE OVERLAP_ANALYSIS (id INTEGER PRIMARY KEY,deviceId INTEGER,startNs INTEGER,endNs INTEGER,"
 		"type INTEGER)" },
 	{ ALWAYS, NOTHING, "CREATE TABLE ENUM_HCCL_DATA_TYPE (id INTEGER PRIMARY KEY,name TEXT);"
@@ -135,6 +140,10 @@ static bool is_needed(const struct declaration *declaration, const struct syn_co
 		return torch && config->memory;
 	case NEED_MARKS:
 		return config->marks;
+	case NEED_CCU:
+		return config->engine == SYN_ENGINE_CCU;
+	case NEED_DPU:
+		return config->engine == SYN_ENGINE_DPU;
 	case NOTHING:
 		break;
 	}

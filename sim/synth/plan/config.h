@@ -50,6 +50,13 @@ struct syn_form_choice {
 	int64_t form;
 };
 
+/* What carries out communication, and so where its sub-tasks are written. */
+enum syn_engine {
+	SYN_ENGINE_STARS, /* tasks of the NPU: COMMUNICATION_TASK_INFO */
+	SYN_ENGINE_CCU,
+	SYN_ENGINE_DPU,
+};
+
 struct syn_config {
 	const char *out;
 	uint64_t seed;
@@ -88,6 +95,7 @@ struct syn_config {
 
 	int64_t level;
 	int64_t schema; /* 0: 1.0.0, 1: 1.2.0 */
+	int64_t engine; /* enum syn_engine */
 	bool pmu;
 	bool memory;
 	/* These the generator itself never has: marks of mstx, memory that CANN recorded. */

@@ -37,6 +37,7 @@ struct option {
 
 static const char *const level_choices[] = { "0", "1", "2", NULL };
 static const char *const schema_choices[] = { "1.0", "1.2", NULL };
+static const char *const engine_choices[] = { "stars", "ccu", "dpu", NULL };
 static const char *const p2p_choices[] = { "sendrecv", "batch", NULL };
 static const char *const grads_choices[] = { "allreduce", "scatter", NULL };
 
@@ -78,6 +79,7 @@ static const struct option options[] = {
 
 	{ .section = "Capture", .name = "level", .argument = "0|1|2", .help = "profiler level (default 1)", .type = CHOICE, .offset = AT(level), .choices = level_choices },
 	{ .name = "schema", .argument = "1.0|1.2", .help = "generation of the databases (default 1.0)", .type = CHOICE, .offset = AT(schema), .choices = schema_choices },
+	{ .name = "engine", .argument = "stars|ccu|dpu", .help = "what carries out communication: sub-tasks of databases are in COMMUNICATION_TASK_INFO, CCU or DPU_TASK (default stars)", .type = CHOICE, .offset = AT(engine), .choices = engine_choices },
 	{ .name = "pmu", .help = "with TASK_PMU_INFO", .type = FLAG, .offset = AT(pmu) },
 	{ .name = "memory", .help = "with the memory tables", .type = FLAG, .offset = AT(memory) },
 	{ .name = "no-analysis", .help = "without analysis.db", .type = FLAG, .offset = AT(no_analysis) },

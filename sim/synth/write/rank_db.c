@@ -109,6 +109,8 @@ static int begin_tables(struct syn_db *db, struct np_err *err)
 		{ SYN_T_PMU, db->config->pmu && db->config->level > 0 ? "TASK_PMU_INFO" : NULL, 3 },
 		{ SYN_T_OP_MEMORY, db->torch && db->config->memory ? "OP_MEMORY" : NULL, 15 },
 		{ SYN_T_MARK, db->config->marks ? "MSTX_EVENTS" : NULL, 10 },
+		{ SYN_T_CCU, db->config->engine == SYN_ENGINE_CCU ? "CCU" : NULL, 6 },
+		{ SYN_T_DPU, db->config->engine == SYN_ENGINE_DPU ? "DPU_TASK" : NULL, 9 },
 	};
 
 	for (size_t i = 0; i < NP_COUNT(tables); i++) {

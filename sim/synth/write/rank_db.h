@@ -27,6 +27,8 @@ enum syn_table {
 	SYN_T_PMU,
 	SYN_T_OP_MEMORY,
 	SYN_T_MARK,
+	SYN_T_CCU,
+	SYN_T_DPU,
 	SYN_TABLES,
 };
 
@@ -81,6 +83,10 @@ int syn_db_memory(struct syn_sink *sink, const struct syn_memory_event *memory, 
 	NP_MUST_USE;
 
 int syn_db_mark(struct syn_sink *sink, const struct syn_mark *mark, struct np_err *err) NP_MUST_USE;
+
+/* rank_db_engine.c: the tasks of an operator that CCU or DPU carries out. */
+int syn_db_engine(struct syn_db *db, const struct syn_comm_event *comm, struct np_err *err)
+	NP_MUST_USE;
 
 /* The tables that need the whole run: session, metadata, memory, the overlap lane. */
 int syn_db_finish(struct syn_db *db, struct np_err *err) NP_MUST_USE;

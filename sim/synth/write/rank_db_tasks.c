@@ -488,7 +488,8 @@ int syn_db_comm(struct syn_sink *sink, const struct syn_comm_event *comm, struct
 	if (rc == NP_OK)
 		rc = put_op(db, comm, &op, err);
 	if (rc == NP_OK)
-		rc = put_sub_tasks(db, comm, &op, err);
+		rc = db->config->engine == SYN_ENGINE_STARS ? put_sub_tasks(db, comm, &op, err)
+							    : syn_db_engine(db, comm, err);
 	if (rc == NP_OK && db->config->schema)
 		rc = syn_overlap_comm(&db->overlap, comm, err);
 	return rc;

@@ -269,9 +269,10 @@ static int read_everything(struct rank_db *load)
 		rank_db_place_ops(load);
 		rc = capture_find_steps(&load->capture);
 	}
-	if (rc == NP_OK) {
+	if (rc == NP_OK)
+		rc = rank_db_read_engines(load);
+	if (rc == NP_OK)
 		rc = rank_db_measure_sub_task(load);
-	}
 	if (rc == NP_OK)
 		rc = capture_measure(&load->capture);
 	if (rc == NP_OK && load->capture.unordered && load->capture.in_parts)
@@ -384,7 +385,7 @@ int np_load_rank_db(struct np_rank *rank, const char *path, bool in_parts,
 		!np_db_has_rows(db, vendor_task.name) && np_db_has_rows(db, vendor_overlap.name);
 	/* Iterations are found in all of the sequence, and the vendor's one step needs all tasks.
 	 */
-	in_parts = in_parts && !load.overlap_alone &&
+	in_parts = in_parts && !load.overlap_alone && !rank_db_has_engines(db) &&
 		   (steps->want == NP_WANT_MARKS || steps->want == NP_WANT_NONE ||
 		    (steps->want == NP_WANT_ANY && np_db_has_rows(db, vendor_step_time.name)));
 	load.capture = (struct capture){ .rank = rank,

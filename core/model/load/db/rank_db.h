@@ -179,6 +179,10 @@ int rank_db_read_sub_task(struct rank_db *load) NP_MUST_USE;
 int rank_db_measure_sub_task_until(struct rank_db *load, np_ns until) NP_MUST_USE;
 int rank_db_measure_sub_task(struct rank_db *load) NP_MUST_USE;
 
+/* rank_db_engines.c: CCU, DPU_TASK: sub-tasks of operators that have no others. */
+bool rank_db_has_engines(struct np_db *db);
+int rank_db_read_engines(struct rank_db *load) NP_MUST_USE;
+
 /* rank_db_sums.c: kernels summed by likeness and step, if that was asked for. */
 int rank_db_begin_sums(struct rank_db *load) NP_MUST_USE;
 /* Calls of the framework: framework_ops of kernels, and when data was loaded. */

@@ -19,7 +19,8 @@ struct sampled {
 struct samples {
 	const struct vendor_sample_table *table;
 	np_str name;
-	size_t values; /* quantities that the table may have */
+	size_t values;          /* quantities that the table may have */
+	struct np_idmap *names; /* of what rows are of, where STRING_IDS has them not; or NULL */
 	NP_VEC(struct sampled) list;
 	size_t impossible;
 };
@@ -30,14 +31,35 @@ struct samples {
 /* So much of what its rows are of goes into the name of a quantity. */
 #define LONGEST_NAME 64
 
-/* "bandwidth read" */
+/* What a row is of: "read"; a number that has no name stands for itself. */
+static struct rank_db_text text_of(struct rank_db *load, const struct samples *samples, int64_t of,
+				   char *room, size_t size)
+{
+	uint32_t known;
+
+	if (!samples->table->of)
+		return (struct rank_db_text){ "", 0 };
+	if (!samples->table->of_names)
+		return rank_db_text(load, of);
+	known = samples->names ? np_idmap_get(samples->names, of) : NP_IDMAP_NONE;
+	if (known != NP_IDMAP_NONE) {
+		const char *text = np_strtab_text(load->strings, known);
+
+		return (struct rank_db_text){ text, strlen(text) };
+	}
+	(void)snprintf(room, size, "%lld", (long long)of);
+	return (struct rank_db_text){ room, strlen(room) };
+}
+
+/* "bandwidth read"; of a column with two names, the first. */
 static int name_of(struct rank_db *load, const struct samples *samples, size_t value, int64_t of,
 		   np_str *ret)
 {
-	struct rank_db_text text =
-		samples->table->of ? rank_db_text(load, of) : (struct rank_db_text){ "", 0 };
+	char room[24];
+	struct rank_db_text text = text_of(load, samples, of, room, sizeof(room));
+	const char *column = samples->table->values[value];
 	char name[2 * LONGEST_NAME];
-	int length = snprintf(name, sizeof(name), "%s%s%.*s", samples->table->values[value],
+	int length = snprintf(name, sizeof(name), "%.*s%s%.*s", (int)strcspn(column, "|"), column,
 			      text.length > 0 ? " " : "",
 			      (int)(text.length < LONGEST_NAME ? text.length : LONGEST_NAME),
 			      text.bytes);
@@ -197,6 +219,42 @@ static int scan_samples(struct rank_db *load, struct samples *samples)
 	return rc;
 }
 
+static int read_names(struct rank_db *load, struct samples *samples)
+{
+	static const struct np_scan_column columns[ENUM_COLUMNS] = {
+		[ENUM_ID] = { "id", NP_SCAN_INTEGER, NP_REQUIRED },
+		[ENUM_NAME] = { "name", NP_SCAN_TEXT, NP_REQUIRED },
+	};
+	NP_CLEANUP(np_scan_closep) struct np_scan *scan = NULL;
+	struct np_err problem = NP_ERR_INIT;
+	struct np_batch batch;
+	int rc = np_scan_open(load->db, samples->table->of_names, columns, ENUM_COLUMNS, &scan,
+			      &problem);
+
+	samples->names = np_idmap_new();
+	if (!samples->names)
+		return np_fail_nomem(load->err, samples->table->name);
+	while (rc == NP_OK) {
+		rc = np_scan_next(scan, &batch, &problem);
+		if (rc < 0 || batch.rows == 0)
+			break;
+		for (size_t i = 0; i < batch.rows; i++) {
+			struct np_scan_text name = batch.column[ENUM_NAME].text[i];
+			np_str id;
+
+			if (!name.bytes)
+				continue;
+			if (np_strtab_add(load->strings, name.bytes, name.length, &id, load->err) <
+				    0 ||
+			    np_idmap_set(samples->names, batch.column[ENUM_ID].integer[i], id,
+					 load->err) < 0)
+				return NP_E_NOMEM;
+		}
+	}
+	/* Without names numbers stand for themselves. */
+	return rc == NP_E_NOMEM ? np_fail(load->err, rc, "%s", problem.text) : NP_OK;
+}
+
 /* A damaged table of samples costs nothing but itself. */
 static int read_table(struct rank_db *load, const struct vendor_sample_table *table)
 {
@@ -207,6 +265,8 @@ static int read_table(struct rank_db *load, const struct vendor_sample_table *ta
 		return NP_OK;
 	rc = np_strtab_add(load->strings, table->name, strlen(table->name), &samples.name,
 			   load->err);
+	if (rc == NP_OK && table->of_names)
+		rc = read_names(load, &samples);
 	if (rc == NP_OK)
 		rc = scan_samples(load, &samples);
 	if (rc < 0 && rc != NP_E_NOMEM) {
@@ -222,6 +282,7 @@ static int read_table(struct rank_db *load, const struct vendor_sample_table *ta
 			    np_db_path(load->db), table->name,
 			    "%zu values are impossible and are not counted", samples.impossible);
 	np_vec_release(&samples.list);
+	np_idmap_free(samples.names);
 	return rc;
 }
 
