@@ -86,6 +86,18 @@ static void put_where(struct np_jsonout *out, const struct advisor_report *repor
 	np_jsonout_end(out);
 }
 
+/* What it shares with others, and the finding whose symptom it is. */
+static void put_cause(struct np_jsonout *out, const struct advisor_report *report,
+		      const struct adv_finding *finding)
+{
+	const struct adv_finding *head = &report->advice->findings.item[finding->head];
+	char fingerprint[17];
+
+	advisor_report_fingerprint(head, fingerprint);
+	np_jsonout_text(out, "cause", finding->shown->cause);
+	np_jsonout_text(out, "symptom_of", head == finding ? NULL : fingerprint);
+}
+
 static void put_finding(struct np_jsonout *out, const struct advisor_report *report,
 			const struct adv_finding *finding)
 {
@@ -109,6 +121,7 @@ static void put_finding(struct np_jsonout *out, const struct advisor_report *rep
 	np_jsonout_text(out, "gain_bound", adv_bound_name(finding->bound));
 	np_jsonout_text(out, "repair", shown->repair);
 	np_jsonout_text(out, "group", finding->rule->group);
+	put_cause(out, report, finding);
 	put_where(out, report, finding);
 	put_evidence(out, finding);
 	np_jsonout_array(out, "docs");

@@ -20,6 +20,27 @@ static const char *advisor_report_word(const struct advisor_report *report, cons
 	return report->language == RULE_ZH ? zh : en;
 }
 
+/* A whole sentence in the language of the report, with a value where it has "{1}". */
+static void put_sentence(const struct advisor_report *report, struct np_buf *buf, const char *en,
+			 const char *zh, const char *value)
+{
+	const char *sentence = advisor_report_word(report, en, zh);
+	const char *gap = strstr(sentence, "{1}");
+
+	np_buf_add_bytes(buf, sentence, gap ? (size_t)(gap - sentence) : strlen(sentence));
+	if (gap)
+		np_buf_printf(buf, "%s%s", value, gap + 3);
+}
+
+static void put_number(const struct advisor_report *report, struct np_buf *buf, const char *en,
+		       const char *zh, size_t number)
+{
+	char value[24];
+
+	(void)snprintf(value, sizeof(value), "%zu", number);
+	put_sentence(report, buf, en, zh, value);
+}
+
 void advisor_report_fingerprint(const struct adv_finding *finding, char ret[17])
 {
 	(void)snprintf(ret, 17, "%016" PRIx64, finding->fingerprint);
@@ -105,10 +126,25 @@ static size_t count_shown(const struct adv_advice *advice)
 	return count;
 }
 
-static void put_total(const struct advisor_report *report, struct np_buf *buf)
+/* Findings that stand for themselves: neither suppressed nor a symptom of another. */
+static bool is_head(const struct adv_advice *advice, size_t index)
+{
+	const struct adv_finding *finding = &advice->findings.item[index];
+
+	return !finding->suppressed && finding->head == index;
+}
+
+static void put_heading(const struct advisor_report *report, struct np_buf *buf, const char *en,
+			const char *zh)
+{
+	np_buf_printf(buf, "\n%s%s%s\n", report->color ? "\x1b[1m" : "",
+		      advisor_report_word(report, en, zh), report->color ? "\x1b[0m" : "");
+}
+
+/* What was read, and how long a step is. */
+static void put_input(const struct advisor_report *report, struct np_buf *buf)
 {
 	const struct adv_advice *advice = report->advice;
-	size_t shown = count_shown(advice);
 	size_t ranks = np_run_used(advice->analysis->run);
 	NP_CLEANUP(np_buf_release) struct np_buf line = NP_BUF_INIT;
 
@@ -125,7 +161,17 @@ static void put_total(const struct advisor_report *report, struct np_buf *buf)
 								"，单步跨度 "));
 		np_text_duration(&line, advice->step_time);
 	}
-	np_buf_printf(&line, "; %zu %s", shown,
+	np_text_wrap(buf, line.text, 0, report->width);
+}
+
+/* What all findings together would gain. */
+static void put_total(const struct advisor_report *report, struct np_buf *buf)
+{
+	const struct adv_advice *advice = report->advice;
+	size_t shown = count_shown(advice);
+	NP_CLEANUP(np_buf_release) struct np_buf line = NP_BUF_INIT;
+
+	np_buf_printf(&line, "%zu %s", shown,
 		      advisor_report_word(report, shown == 1 ? "finding" : "findings", "个问题"));
 	if (advice->total_gain != NP_UNKNOWN && advice->total_gain > 0) {
 		np_buf_add(&line,
@@ -134,54 +180,116 @@ static void put_total(const struct advisor_report *report, struct np_buf *buf)
 		if (!isnan(advice->total_percent)) {
 			np_buf_add(&line, " (");
 			put_percent(&line, advice->total_percent);
-			np_buf_printf(&line, "%s)", advisor_report_word(report, " of it", ""));
+			np_buf_printf(&line, "%s)",
+				      advisor_report_word(report, " of the step", ""));
 		}
+	} else if (shown > 0) {
+		np_buf_add(&line, advisor_report_word(report, "; what they gain is not known",
+						      "；收益未知"));
 	}
-	np_text_wrap(buf, line.text, 0, report->width);
+	np_text_wrap(buf, line.text, 2, report->width);
 }
 
-/* What every other command says of the run as well. */
-static void put_verdict(const struct advisor_report *report, struct np_buf *buf)
+/* What every other command says of the run as well, and the answer of this one. */
+static void put_answer(const struct advisor_report *report, struct np_buf *buf)
 {
-	NP_CLEANUP(np_buf_release) struct np_buf line = NP_BUF_INIT;
-
-	np_buf_printf(&line, "%s%s", advisor_report_word(report, "verdict: ", "结论："),
-		      report->advice->analysis->verdict.text);
-	np_text_wrap(buf, line.text, 0, report->width);
+	put_heading(report, buf, "Verdict", "结论");
+	np_buf_add(buf, "  ");
+	np_text_wrap(buf, report->advice->analysis->verdict.text, 2, report->width);
+	np_buf_add(buf, "  ");
+	put_total(report, buf);
 }
 
-/* The first rows of the evidence of the rank with the largest gain. */
+/* What to do about the findings that matter most. */
+#define NEXT_COUNT 3
+
+static void put_next(const struct advisor_report *report, struct np_buf *buf)
+{
+	const struct adv_advice *advice = report->advice;
+	size_t count = 0;
+
+	for (size_t i = 0; i < advice->findings.count && count < NEXT_COUNT; i++) {
+		const struct adv_finding *finding = &advice->findings.item[i];
+		struct np_buf line = NP_BUF_INIT;
+
+		if (!is_head(advice, i) || finding->shown->advice.count == 0 ||
+		    finding->severity == SEVERITY_INFO || adv_finding_is_petty(finding))
+			continue;
+		if (count++ == 0)
+			put_heading(report, buf, "Do next", "下一步");
+		np_text_safe(&line, finding->shown->advice.item[0],
+			     strlen(finding->shown->advice.item[0]));
+		np_buf_printf(&line, " (%s", finding->rule->id);
+		if (finding->gain != NP_UNKNOWN) {
+			np_buf_add(&line, ": ");
+			advisor_report_gain(report, finding, &line);
+		}
+		np_buf_add(&line, ")");
+		np_buf_printf(buf, "  %zu. ", count);
+		np_text_wrap(buf, line.text, 5, report->width);
+		np_buf_release(&line);
+	}
+}
+
+/* Rows of evidence on the screen, as such and with -v. */
+#define EVIDENCE_ROWS         5
+#define EVIDENCE_ROWS_VERBOSE 50
+
+/* Is this column for people who read another language? */
+static bool is_foreign(const struct advisor_report *report, const struct adv_rule_column *column)
+{
+	return column->language &&
+	       strcmp(column->language, report->language == RULE_ZH ? "zh" : "en") != 0;
+}
+
+static size_t rows_shown(const struct advisor_report *report, const struct adv_finding *finding)
+{
+	size_t rows = adv_rows_count(&finding->shown->evidence);
+	size_t most = report->verbose ? EVIDENCE_ROWS_VERBOSE : EVIDENCE_ROWS;
+
+	if (!report->verbose && finding->rule->top_text > 0 &&
+	    (size_t)finding->rule->top_text < most)
+		most = (size_t)finding->rule->top_text;
+	return rows < most ? rows : most;
+}
+
+/* The first rows of the evidence of the rank that is shown. */
 static int put_evidence(const struct advisor_report *report, const struct adv_finding *finding,
 			struct np_buf *buf, struct np_err *err)
 {
 	const struct adv_rule *rule = finding->rule;
 	const struct adv_rows *evidence = &finding->shown->evidence;
 	struct np_grid_column columns[32];
+	size_t picked[32];
+	size_t count = 0;
+	size_t rows = rows_shown(report, finding);
 	NP_CLEANUP(np_grid_freep) struct np_grid *grid = NULL;
-	size_t rows = adv_rows_count(evidence);
 
 	if (rows == 0 || evidence->column_count > NP_COUNT(columns))
 		return NP_OK;
 	for (size_t i = 0; i < evidence->column_count; i++) {
 		const struct adv_rule_column *column = &rule->evidence.item[i];
 		const char *title = adv_rule_text_in(column->title, report->language);
+		bool text = adv_rows_cell(evidence, 0, i)->type == NP_CELL_TEXT;
 
-		columns[i] = (struct np_grid_column){
+		if (is_foreign(report, column))
+			continue;
+		picked[count] = i;
+		columns[count++] = (struct np_grid_column){
 			.title = title ? title : column->column,
-			.align = adv_rows_cell(evidence, 0, i)->type == NP_CELL_TEXT ? NP_LEFT
-										     : NP_RIGHT,
-			.may_shrink = true,
+			.align = text && !column->format ? NP_LEFT : NP_RIGHT,
+			.may_shrink = NP_CUT_MIDDLE,
 		};
 	}
-	grid = np_grid_new(columns, evidence->column_count);
+	grid = np_grid_new(columns, count);
 	if (!grid)
 		return np_fail_nomem(err, "evidence");
-	for (size_t r = 0; r < rows && (rule->top_text == 0 || r < (size_t)rule->top_text); r++) {
-		for (size_t i = 0; i < evidence->column_count; i++) {
+	for (size_t r = 0; r < rows; r++) {
+		for (size_t i = 0; i < count; i++) {
 			struct np_buf cell = NP_BUF_INIT;
 
-			adv_template_format(&cell, adv_rows_cell(evidence, r, i),
-					    rule->evidence.item[i].format);
+			adv_template_format(&cell, adv_rows_cell(evidence, r, picked[i]),
+					    rule->evidence.item[picked[i]].format);
 			np_grid_cell(grid, cell.text);
 			np_buf_release(&cell);
 		}
@@ -189,14 +297,74 @@ static int put_evidence(const struct advisor_report *report, const struct adv_fi
 	return np_grid_write(grid, buf, 6, report->width, report->color, err);
 }
 
-static int put_finding(const struct advisor_report *report, const struct adv_finding *finding,
-		       size_t number, struct np_buf *buf, struct np_err *err)
+/* "3 more rows, 2 more hints: -v" */
+static void put_more(const struct advisor_report *report, const struct adv_finding *finding,
+		     size_t hints, struct np_buf *buf)
 {
-	const struct adv_outcome *shown = finding->shown;
-	size_t advice = report->verbose ? shown->advice.count : shown->advice.count > 0;
+	size_t rows = finding->shown->evidence_total - rows_shown(report, finding);
+	const char *how = report->verbose ? "-f json" : "-v";
+
+	if (rows > 0)
+		put_number(report, buf, rows == 1 ? "      {1} more row" : "      {1} more rows",
+			   "      另有 {1} 行", rows);
+	if (hints > 0)
+		np_buf_add(buf, rows > 0 ? ", " : "      ");
+	if (hints > 0)
+		put_number(report, buf, hints == 1 ? "{1} more hint" : "{1} more hints",
+			   "另有 {1} 条建议", hints);
+	if (rows > 0 || hints > 0)
+		np_buf_printf(buf, ": %s\n", how);
+}
+
+/* On which rank it is far more than on the one that is shown. */
+static void put_most(const struct advisor_report *report, const struct adv_finding *finding,
+		     struct np_buf *buf)
+{
+	const struct adv_outcome *most = finding->most;
+
+	if (!most || most == finding->shown || most->rank == NP_NO_RANK ||
+	    finding->bound == BOUND_REPLAY || most->gain < 2 * finding->gain)
+		return;
+	put_number(report, buf, "      most: rank {1}, ", "      最多：rank {1}，",
+		   (size_t)most->rank);
+	np_text_duration(buf, most->gain);
+	np_buf_add(buf, "\n");
+}
+
+/* Other findings of the same cause, a paragraph for each. */
+static void put_symptoms(const struct advisor_report *report, size_t head, struct np_buf *buf)
+{
+	const struct adv_advice *advice = report->advice;
+	size_t count = 0;
+
+	for (size_t i = 0; i < advice->findings.count; i++) {
+		const struct adv_finding *finding = &advice->findings.item[i];
+		struct np_buf line = NP_BUF_INIT;
+
+		if (i == head || finding->head != head || finding->suppressed)
+			continue;
+		if (count++ >= EVIDENCE_ROWS && !report->verbose)
+			continue;
+		np_buf_add(&line, finding->rule->id);
+		if (finding->gain != NP_UNKNOWN && finding->gain > 0) {
+			np_buf_add(&line, ", ");
+			advisor_report_gain(report, finding, &line);
+		}
+		np_buf_printf(&line, ": %s", finding->shown->message);
+		put_text(report, buf, advisor_report_word(report, "symptom:", "表现："), line.text);
+		np_buf_release(&line);
+	}
+	if (count > EVIDENCE_ROWS && !report->verbose)
+		put_number(report, buf, "      {1} more symptoms: -v\n",
+			   "      另有 {1} 个表现：-v\n", count - EVIDENCE_ROWS);
+}
+
+static void put_finding_head(const struct advisor_report *report, const struct adv_finding *finding,
+			     size_t number, struct np_buf *buf)
+{
 	const char *known = adv_baseline_name(finding->baseline);
 
-	np_buf_printf(buf, "\n%4zu  %s%s%s  ", number,
+	np_buf_printf(buf, "%s%4zu  %s%s%s  ", number > 1 ? "\n" : "", number,
 		      report->color ? severity_color(finding->severity) : "",
 		      severity_word(report, finding->severity), report->color ? "\x1b[0m" : "");
 	advisor_report_gain(report, finding, buf);
@@ -204,71 +372,173 @@ static int put_finding(const struct advisor_report *report, const struct adv_fin
 	advisor_report_where(report, finding, buf);
 	np_buf_printf(buf, "  %s%s%s%s\n", finding->rule->id, known ? " [" : "", known ? known : "",
 		      known ? "]" : "");
+}
+
+static int put_finding(const struct advisor_report *report, size_t index, size_t number,
+		       struct np_buf *buf, struct np_err *err)
+{
+	const struct adv_finding *finding = &report->advice->findings.item[index];
+	const struct adv_outcome *shown = finding->shown;
+	/* What is told for information has its figures in its sentence. */
+	bool brief = finding->severity == SEVERITY_INFO && !report->verbose;
+	size_t hints = report->verbose ? shown->advice.count : shown->advice.count > 0;
+	int rc = NP_OK;
+
+	put_finding_head(report, finding, number, buf);
 	put_text(report, buf, advisor_report_word(report, "why:", "原因："), shown->message);
-	for (size_t i = 0; i < advice; i++)
+	put_most(report, finding, buf);
+	for (size_t i = 0; i < hints; i++)
 		put_text(report, buf, advisor_report_word(report, "do:", "建议："),
 			 shown->advice.item[i]);
-	if (!report->verbose)
-		return NP_OK;
-	if (shown->basis && finding->gain != NP_UNKNOWN)
+	if (report->verbose && shown->basis && finding->gain != NP_UNKNOWN)
 		put_text(report, buf, advisor_report_word(report, "gain:", "收益依据："),
 			 shown->basis);
-	return put_evidence(report, finding, buf, err);
+	if (!brief) {
+		rc = put_evidence(report, finding, buf, err);
+		put_more(report, finding, shown->advice.count - hints, buf);
+		put_symptoms(report, index, buf);
+	}
+	for (size_t i = 0; i < finding->rule->docs.count && (report->verbose || (i == 0 && !brief));
+	     i++)
+		put_text(report, buf, advisor_report_word(report, "see:", "参考："),
+			 finding->rule->docs.item[i]);
+	return rc;
+}
+
+static int put_findings(const struct advisor_report *report, struct np_buf *buf, struct np_err *err)
+{
+	const struct adv_advice *advice = report->advice;
+	size_t number = 0;
+	size_t petty = 0;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < advice->findings.count && rc == NP_OK; i++) {
+		if (!is_head(advice, i))
+			continue;
+		if (adv_finding_is_petty(&advice->findings.item[i]) && !report->verbose) {
+			petty++;
+			continue;
+		}
+		if (number++ == 0)
+			put_heading(report, buf, "Findings", "发现的问题");
+		rc = put_finding(report, i, number, buf, err);
+	}
+	if (petty > 0)
+		put_number(report, buf, "\n  {1} more, each under 0.1 % of the step: -v\n",
+			   "\n  另有 {1} 个，均低于单步的 0.1 %：-v\n", petty);
+	return rc;
 }
 
 /* Is this rule one that could not be checked, wholly or on some ranks? */
 static bool not_checked(const struct adv_rule_report *rule)
 {
 	return rule->status == STATUS_SKIPPED || rule->status == STATUS_ERROR ||
-	       (rule->reason[0] && (rule->status == STATUS_FIRED || rule->status == STATUS_CLEAR));
+	       (rule->reason[0] && !rule->yielded &&
+		(rule->status == STATUS_FIRED || rule->status == STATUS_CLEAR));
 }
 
-/* Rules with the same reason share a line. */
+/*
+ * What would let a rule be checked: the reason without what is missing, unless -v asks for that
+ * or nothing else is known.
+ */
+static const char *cure_of(const struct advisor_report *report, const struct adv_rule_report *rule)
+{
+	const char *cure = strstr(rule->reason, "; ");
+
+	return report->verbose || rule->status == STATUS_ERROR || !cure ? rule->reason : cure + 2;
+}
+
+static bool same_cure(const struct advisor_report *report, const struct adv_rule_report *a,
+		      const struct adv_rule_report *b)
+{
+	return not_checked(a) && not_checked(b) &&
+	       strcmp(cure_of(report, a), cure_of(report, b)) == 0;
+}
+
+/* Rules that the same would let be checked share a line; their names are for those who ask. */
+#define CURE_LINES 4
+
+static void put_cure(const struct advisor_report *report, size_t first, struct np_buf *buf)
+{
+	const struct adv_advice *advice = report->advice;
+	const struct adv_rule_report *rule = &advice->rules.item[first];
+	NP_CLEANUP(np_buf_release) struct np_buf line = NP_BUF_INIT;
+	size_t count = 0;
+
+	for (size_t j = first; j < advice->rules.count; j++) {
+		if (!same_cure(report, rule, &advice->rules.item[j]))
+			continue;
+		if (count++ < 2 || report->verbose)
+			np_buf_printf(&line, "%s%s", count > 1 ? ", " : "",
+				      advice->rules.item[j].rule->id);
+	}
+	if (count > 2 && !report->verbose)
+		put_number(report, &line, " and {1} more", " 等，另有 {1} 条", count - 2);
+	np_buf_add(&line, ": ");
+	np_text_safe(&line, cure_of(report, rule), strlen(cure_of(report, rule)));
+	np_buf_add(buf, "    ");
+	np_text_wrap(buf, line.text, 6, report->width);
+}
+
 static void put_not_checked(const struct advisor_report *report, struct np_buf *buf)
 {
 	const struct adv_advice *advice = report->advice;
-	bool first = true;
+	size_t lines = 0;
 
 	for (size_t i = 0; i < advice->rules.count; i++) {
 		const struct adv_rule_report *rule = &advice->rules.item[i];
-		struct np_buf line = NP_BUF_INIT;
 		bool listed = !not_checked(rule);
 
 		for (size_t j = 0; j < i && !listed; j++)
-			listed = not_checked(&advice->rules.item[j]) &&
-				 strcmp(advice->rules.item[j].reason, rule->reason) == 0;
+			listed = same_cure(report, &advice->rules.item[j], rule);
 		if (listed)
 			continue;
-		if (first)
-			np_buf_printf(buf, "\n%s\n",
-				      advisor_report_word(report, "not checked:", "未检查："));
-		first = false;
-		np_buf_add(&line, rule->rule->id);
-		for (size_t j = i + 1; j < advice->rules.count; j++) {
-			if (not_checked(&advice->rules.item[j]) &&
-			    strcmp(advice->rules.item[j].reason, rule->reason) == 0)
-				np_buf_printf(&line, ", %s", advice->rules.item[j].rule->id);
-		}
-		np_buf_add(&line, ": ");
-		np_text_safe(&line, rule->reason, strlen(rule->reason));
-		np_buf_add(buf, "  ");
-		np_text_wrap(buf, line.text, 4, report->width);
-		np_buf_release(&line);
+		if (lines == 0)
+			np_buf_printf(buf, "  %s\n",
+				      advisor_report_word(report, "not checked, and what it takes:",
+							  "未检查的规则及所需条件："));
+		/* What went wrong is never left out. */
+		if (lines++ < CURE_LINES || report->verbose || rule->status == STATUS_ERROR)
+			put_cure(report, i, buf);
 	}
+	if (lines > CURE_LINES && !report->verbose)
+		put_number(report, buf, "    {1} more: -v\n", "    另有 {1} 项：-v\n",
+			   lines - CURE_LINES);
+}
+
+/* Notes that differ in nothing but their path are one, with the number of paths. */
+static size_t count_alike(const struct np_notes *notes, size_t index, bool *ret_first)
+{
+	const struct np_note *note = &notes->list.item[index];
+	size_t count = 0;
+
+	*ret_first = true;
+	for (size_t i = 0; i < notes->list.count; i++) {
+		const struct np_note *other = &notes->list.item[i];
+
+		if (strcmp(other->what, note->what) != 0 ||
+		    strcmp(other->reason, note->reason) != 0)
+			continue;
+		*ret_first = *ret_first && i >= index;
+		count++;
+	}
+	return count;
 }
 
 static void put_notes(const struct advisor_report *report, const struct np_notes *notes,
-		      struct np_buf *buf, bool *first)
+		      struct np_buf *buf)
 {
 	for (size_t i = 0; i < notes->list.count; i++) {
 		const struct np_note *note = &notes->list.item[i];
 		struct np_buf line = NP_BUF_INIT;
+		bool first;
+		size_t alike = count_alike(notes, i, &first);
 
-		if (*first)
-			np_buf_printf(buf, "\n%s\n",
-				      advisor_report_word(report, "notes:", "说明："));
-		*first = false;
+		if (!first && !report->verbose)
+			continue;
 		np_text_safe(&line, note->path, strlen(note->path));
+		if (alike > 1 && !report->verbose)
+			put_number(report, &line, " and {1} more", " 等，另有 {1} 处", alike - 1);
 		np_buf_add(&line, ": ");
 		np_text_safe(&line, note->what, strlen(note->what));
 		np_buf_add(&line, ": ");
@@ -303,28 +573,25 @@ static void put_counts(const struct advisor_report *report, struct np_buf *buf)
 	for (size_t i = 0; i < NP_COUNT(words); i++)
 		np_buf_printf(&line, "%s %zu %s", i > 0 ? "," : "", words[i].count,
 			      advisor_report_word(report, words[i].en, words[i].zh));
-	np_buf_add_char(buf, '\n');
-	np_text_wrap(buf, line.text, 0, report->width);
+	np_buf_add(buf, "  ");
+	np_text_wrap(buf, line.text, 4, report->width);
 }
 
 int advisor_report_screen(const struct advisor_report *report, struct np_buf *buf,
 			  struct np_err *err)
 {
 	const struct adv_advice *advice = report->advice;
-	bool first = true;
-	size_t number = 0;
-	int rc = NP_OK;
+	int rc;
 
-	put_total(report, buf);
-	put_verdict(report, buf);
-	for (size_t i = 0; i < advice->findings.count && rc == NP_OK; i++) {
-		if (!advice->findings.item[i].suppressed)
-			rc = put_finding(report, &advice->findings.item[i], ++number, buf, err);
-	}
-	put_not_checked(report, buf);
-	put_notes(report, &advice->analysis->run->notes, buf, &first);
-	put_notes(report, &advice->notes, buf, &first);
+	put_input(report, buf);
+	put_answer(report, buf);
+	put_next(report, buf);
+	rc = put_findings(report, buf, err);
+	put_heading(report, buf, "Trust", "可信度");
 	put_counts(report, buf);
+	put_not_checked(report, buf);
+	put_notes(report, &advice->analysis->run->notes, buf);
+	put_notes(report, &advice->notes, buf);
 	return rc == NP_OK ? np_buf_check(buf, err) : rc;
 }
 
@@ -349,6 +616,7 @@ static int markdown_findings(const struct advisor_report *report, struct np_buf 
 		{ advisor_report_word(report, "rule", "规则"), NP_LEFT, false },
 		{ advisor_report_word(report, "why", "原因"), NP_LEFT, false },
 		{ advisor_report_word(report, "what to do", "建议"), NP_LEFT, false },
+		{ advisor_report_word(report, "see", "参考"), NP_LEFT, false },
 	};
 	NP_CLEANUP(np_grid_freep) struct np_grid *grid = np_grid_new(columns, NP_COUNT(columns));
 	size_t number = 0;
@@ -368,13 +636,22 @@ static int markdown_findings(const struct advisor_report *report, struct np_buf 
 		np_buf_clear(&text);
 		advisor_report_where(report, finding, &text);
 		np_grid_cell(grid, text.text);
-		np_grid_cell(grid, finding->rule->id);
+		np_buf_clear(&text);
+		np_buf_add(&text, finding->rule->id);
+		if (finding->head != i)
+			put_sentence(report, &text, " (symptom of {1})", "（{1} 的表现）",
+				     report->advice->findings.item[finding->head].rule->id);
+		np_grid_cell(grid, text.text);
 		np_grid_cell(grid, finding->shown->message);
 		np_buf_clear(&text);
 		for (size_t a = 0; a < finding->shown->advice.count; a++)
 			np_buf_printf(&text, "%s%s", a > 0 ? " " : "",
 				      finding->shown->advice.item[a]);
-		np_grid_cell(grid, text.text);
+		np_grid_cell(grid, text.text ? text.text : "");
+		np_buf_clear(&text);
+		for (size_t d = 0; d < finding->rule->docs.count; d++)
+			np_buf_printf(&text, "%s%s", d > 0 ? " " : "", finding->rule->docs.item[d]);
+		np_grid_cell(grid, text.text ? text.text : "");
 		np_buf_release(&text);
 	}
 	return np_grid_write_markdown(grid, buf, err);
@@ -402,24 +679,26 @@ static void markdown_not_checked(const struct advisor_report *report, struct np_
 int advisor_report_markdown(const struct advisor_report *report, struct np_buf *buf,
 			    struct np_err *err)
 {
-	struct np_buf total = NP_BUF_INIT;
-	struct np_buf notes = NP_BUF_INIT;
-	bool first = true;
+	struct np_buf text = NP_BUF_INIT;
 	int rc = NP_OK;
 
 	np_buf_add(buf, "# npuprof advisor\n\n");
-	put_total(report, &total);
-	np_buf_add(&total, "\n");
-	put_verdict(report, &total);
-	np_grid_add_markdown(buf, total.text, total.length);
-	np_buf_release(&total);
+	put_input(report, &text);
+	np_buf_printf(&text, "\n%s%s\n", advisor_report_word(report, "verdict: ", "结论："),
+		      report->advice->analysis->verdict.text);
+	np_buf_add(&text, "\n");
+	put_total(report, &text);
+	np_grid_add_markdown(buf, text.text, text.length);
 	np_buf_add(buf, "\n");
 	if (count_shown(report->advice) > 0)
 		rc = markdown_findings(report, buf, err);
 	markdown_not_checked(report, buf);
-	put_notes(report, &report->advice->analysis->run->notes, &notes, &first);
-	put_notes(report, &report->advice->notes, &notes, &first);
-	np_grid_add_markdown(buf, notes.text, notes.length);
-	np_buf_release(&notes);
+	np_buf_clear(&text);
+	put_notes(report, &report->advice->analysis->run->notes, &text);
+	put_notes(report, &report->advice->notes, &text);
+	if (text.length > 0)
+		np_buf_printf(buf, "\n## %s\n\n", advisor_report_word(report, "Notes", "说明"));
+	np_grid_add_markdown(buf, text.text ? text.text : "", text.length);
+	np_buf_release(&text);
 	return rc == NP_OK ? np_buf_check(buf, err) : rc;
 }

@@ -45,9 +45,14 @@ run "$npuprof" advisor c
 expect_exit 0
 expect_no_stderr
 expect_stdout_has 'ranks 0-1 (2/4)  t.half' 'ranks 0-3 (4/4)  t.busy' 'why: 2 steps compute' \
-	't.skipped: no v_mem_op; profile_memory=True' '4 rules: 2 found something, 1 found nothing, 1 not checked'
+	't.skipped: profile_memory=True' '4 rules: 2 found something, 1 found nothing, 1 not checked'
 expect_stdout_lacks $'\x1b' t.off
+expect_equal "$(grep -nE '^(Verdict|Do next|Findings|Trust)$' "$work/stdout" | cut -d: -f2 | paste -sd' ')" 'Verdict Do next Findings Trust'
 expect 'it fits 100 columns' test "$(wc -L <"$work/stdout")" -le 100
+
+behaviour '-v says what is missing of a rule that was not checked'
+run "$npuprof" advisor c -v
+expect_stdout_has 't.skipped: no v_mem_op; profile_memory=True'
 
 behaviour 'without a directory it looks here'
 (cd c && run "$npuprof" advisor && cp "$work/stdout" "$work/here")
@@ -57,10 +62,10 @@ behaviour 'JSON has the fields of the contract, and groups count once'
 run "$npuprof" advisor c -f json
 expect_exit 0
 expect_equal "$(sqlite3 :memory: "SELECT group_concat(key, ' ') FROM json_each(readfile('$work/stdout'))")" \
-	'schema input verdict step_ns step_basis total findings suppressed rules rule_errors'
+	'schema input verdict step_ns step_basis steps_from total findings suppressed rules rule_errors'
 expect_equal "$(json '$.schema')" npuprof.advisor/1
 expect_equal "$(sqlite3 :memory: "SELECT group_concat(key, ' ') FROM json_each(readfile('$work/stdout'), '\$.findings[1]')")" \
-	'rule severity confidence title message advice gain_ns gain_pct gain_basis gain_bound repair group ranks steps evidence docs fingerprint baseline'
+	'rule severity confidence title message advice gain_ns gain_pct gain_basis gain_bound repair group cause symptom_of ranks steps evidence docs fingerprint baseline'
 expect_equal "$(json '$.findings[0].rule') $(json '$.findings[0].gain_bound') $(json '$.findings[1].ranks') $(json '$.findings[1].steps')" \
 	't.half upper [0,1,2,3] ["10","11"]'
 expect_equal "$(json '$.total.gain_ns')" "$(json '$.findings[0].gain_ns')"
@@ -121,7 +126,7 @@ cat >odd.json <<'END'
 ]}
 END
 for form in table json sarif csv md; do
-	run "$npuprof" advisor c --rules odd.json --rule 'odd.*' -f "$form"
+	run "$npuprof" advisor c --rules odd.json --rule 'odd.*' -f "$form" -v
 	expect_exit 0
 	expect_stdout_has '? ? ? ? ?' '1 thing'
 	expect_equal "$(grep -ciE '(^|[^a-z])-?(nan|inf|infinity)([^a-z]|$)' "$work/stdout")" 0
@@ -164,7 +169,7 @@ done
 behaviour 'a gate trips by severity and by gain'
 run "$npuprof" advisor c --fail-on high
 expect_exit 4
-expect_stderr_has '1 findings are of severity high or higher'
+expect_stderr_has '2 findings are of severity high or higher'
 run "$npuprof" advisor c --fail-on low --rule t.clear
 expect_exit 0
 run "$npuprof" advisor c --fail-on gain=50
@@ -270,8 +275,8 @@ cat >compare.json <<'END'
    "summary": {"n": "count(*)", "more_ns": "sum(more_ns)"}, "fire": "n = 2", "severity": "low", "message": "{more_ns|int} ns"}
 ]}
 END
-run "$npuprof" advisor c --rules compare.json --rule x.slower
-expect_stdout_has 'x.slower: no v_base_step; give the other run with --base DIR'
+run "$npuprof" advisor c --rules compare.json --rule x.slower -f json
+expect_equal "$(json '$.rules[0].status') $(json '$.rules[0].reason')" 'not-applicable no v_base_step; give the other run with --base DIR'
 run "$npuprof" advisor c --rules compare.json --rule x.slower --base only-db
 expect_exit 0
 expect_stdout_has 'why: 0 ns'
@@ -334,7 +339,7 @@ expect_equal "$(cut -d, -f1 "$work/stdout")" 'rule
 memory.growth
 host.affinity-api'
 NPUPROF_RULES=$NPUPROF_SOURCE/rules run "$npuprof" advisor -q leak --rule memory.growth,host.affinity-api
-expect_stdout_says '0.1 % of it)'
+expect_stdout_says '0.1 % of the step)'
 
 behaviour 'nothing was written into the input, and no input is a failure'
 expect_equal "$(snapshot "$work/c")" "$before"

@@ -18,7 +18,7 @@ cat >rules.json <<'END'
    "docs": ["https://example.org/a%20b"],
    "query": "SELECT rank, name, dur_ns, '  File /usr/lib/python3/x.py(3): f' || char(10) || '/home/u/my train.py(12): step' AS stack FROM v_kernel",
    "summary": {"n": "count(*)", "name": "max(name)"}, "fire": "n > 0", "severity": {"high": "n > 0", "else": "low"},
-   "confidence": 0.5, "gain": {"ns": "1e18", "per": "step", "basis": "x"}, "message": "{name}", "advice": ["do {name}"],
+   "confidence": 0.5, "gain": {"ns": "step_ns", "per": "step", "basis": "x"}, "message": "{name}", "advice": ["do {name}"],
    "location": {"op": "name", "stack": "stack"}, "evidence": {"columns": ["name"]}},
   {"id": "t.plain", "title": "Plain", "dimension": "memory", "scope": "cluster", "docs": ["see the manual", "https://example.org"],
    "query": "SELECT 1 AS x", "summary": {"n": "count(*)"}, "fire": "n > 0", "severity": "medium", "message": "plain"},

@@ -33,7 +33,7 @@ for run in text/level0 text/level1 db/level0 db/level1; do
 	expect_equal "$(names)" 'ACLNN_CACHE_LIMIT HOST_CACHE_CAPACITY PYTORCH_NPU_ALLOC_CONF'
 	expect_equal "$(ask "SELECT ranks FROM f WHERE rule = 'env.variables'")" '[0,1]'
 	expect_equal "$(ask "SELECT ranks FROM f WHERE rule = 'host.affinity-optimizer' AND message LIKE '%NpuFusedSGD%'")" '[0,1]'
-	expect_equal "$(ask "SELECT severity FROM f WHERE rule = 'comm.exposed'")" high
+	expect_equal "$(ask "SELECT severity FROM f WHERE rule = 'comm.exposed'")" medium
 	expect_equal "$(ask "SELECT severity FROM f WHERE rule = 'comm.wait' AND message LIKE '%for ranks that were not profiled%'")" high
 	expect_equal "$(ask "SELECT count(*) FROM r WHERE status = 'error'")" 0
 	expect_equal "$(ask "SELECT count(*) FROM f WHERE rule IN ('cluster.straggler', 'cluster.slow-link', 'cluster.rank-bandwidth', 'comm.small-packets')")" 0
@@ -52,8 +52,8 @@ expect_equal "$(ask "SELECT DISTINCT gain_bound FROM f WHERE rule = 'host.bound'
 expect_equal "$(ask "SELECT ranks, message LIKE '2 operators%' FROM f WHERE rule = 'comm.byte-alignment'")" '[0,1] 1'
 expect_equal "$(ask "SELECT ranks FROM f WHERE rule = 'compute.vector'")" '[0,1]'
 expect_equal "$(ask "SELECT status FROM r WHERE id = 'compute.dynamic-shape'")" skipped
-expect_equal "$(ask "SELECT severity, e.value ->> 2, round((e.value ->> 3) / 1e6, 1) FROM f, json_each(f.evidence, '\$.rows') AS e WHERE rule = 'host.compile'")" 'high 19 27.6
-high 19 14.2'
+expect_equal "$(ask "SELECT severity, e.value ->> 2, round((e.value ->> 3) / 1e6, 1) FROM f, json_each(f.evidence, '\$.rows') AS e WHERE rule = 'host.compile'")" 'medium 19 27.6
+medium 19 14.2'
 recorded resnet-2of8/db/level0
 expect_equal "$(ask "SELECT round((e.value ->> 3) / 1e6, 1) FROM f, json_each(f.evidence, '\$.rows') AS e WHERE rule = 'host.compile'")" '9.5
 9.3'

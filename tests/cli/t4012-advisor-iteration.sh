@@ -41,7 +41,7 @@ for form in db text; do
 		WHERE s.value ->> 'iteration_ns' IS NOT NULL")"
 	expect 'it gains what lies between steps' test "$(finding host.between gain_ns)" -gt 1900000 -a "$(finding host.between gain_ns)" -lt 2600000
 	expect_equal "$(finding host.between repair)" between
-	expect_equal "$(finding host.between 'severity')" medium
+	expect_equal "$(finding host.between 'severity')" high
 	expect_equal "$(sqlite3 :memory: "SELECT abs((value ->> 'gain_pct') - 100.0 * (value ->> 'gain_ns') / (readfile('$work/stdout') ->> '\$.step_ns')) < 0.01
 		FROM json_each(readfile('$work/stdout'), '\$.findings') WHERE value ->> 'rule' = 'host.between'")" 1
 	expect_equal "$(finding host.dataloader rule)" ''

@@ -43,6 +43,7 @@ struct adv_outcome {
 	const char *message;
 	const char *basis;
 	const char *repair;
+	const char *cause; /* what findings of one cause share; NULL if it has none of its own */
 	const char *op;    /* of the first row of the evidence */
 	const char *stack; /* likewise */
 	struct adv_rule_texts advice;

@@ -33,7 +33,7 @@ static bool applies(struct adv_eval *eval)
 	return adv_cell_number(&cell, &number) && number != 0;
 }
 
-/* The level of the profile, where it is known, must be high enough. */
+/* Is the level of the profile known, and too low? Then that is why something is missing. */
 static bool has_level(struct adv_eval *eval, struct np_err *why)
 {
 	NP_CLEANUP(adv_eval_donep) struct adv_statement *statement = NULL;
@@ -82,6 +82,21 @@ static bool has_input(struct adv_eval *eval, const struct adv_rule_need *need, s
 	return true;
 }
 
+/* Is what is missing something that users give, and did not: another run, or a graph? */
+static bool is_optional(const struct adv_eval *eval)
+{
+	for (size_t i = 0; i < eval->rule->needs.count; i++) {
+		const char *name = eval->rule->needs.item[i].view;
+		const struct adv_view *view = adv_view_slots_find(eval->program->slots, name);
+
+		if ((!view || !view->present) &&
+		    (strncmp(name, VIEW_BASE_PREFIX, strlen(VIEW_BASE_PREFIX)) == 0 ||
+		     strncmp(name, "v_graph_", strlen("v_graph_")) == 0))
+			return true;
+	}
+	return false;
+}
+
 bool adv_eval_may_run(struct adv_eval *eval)
 {
 	const struct adv_rule *rule = eval->rule;
@@ -96,11 +111,13 @@ bool adv_eval_may_run(struct adv_eval *eval)
 		(void)np_fail(why, NP_E_NOTFOUND, "not for this kind of run (%s)", rule->when.text);
 		return false;
 	}
-	may = has_level(eval, why);
 	for (size_t i = 0; i < rule->needs.count && may; i++)
 		may = has_input(eval, &rule->needs.item[i], why);
+	/* What has values can be judged, whatever the level is called. */
+	if (!may || rule->needs.count == 0)
+		may = has_level(eval, why) && may;
 	if (!may && !eval->stop)
-		eval->result->status = STATUS_SKIPPED;
+		eval->result->status = is_optional(eval) ? STATUS_NOT_APPLICABLE : STATUS_SKIPPED;
 	return may;
 }
 

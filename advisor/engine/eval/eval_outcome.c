@@ -67,6 +67,7 @@ static void check_texts(struct adv_eval *eval)
 	check_text(eval, rule->message, "message");
 	check_text(eval, rule->basis, "gain/basis");
 	(void)check_one(eval, rule->repair, "repair", "");
+	(void)check_one(eval, rule->cause, "cause", "");
 	for (size_t i = 0; i < rule->advice.count; i++)
 		check_advice(eval, i);
 	for (size_t i = 0; i < rule->evidence.count; i++) {
@@ -97,7 +98,13 @@ static bool per_step(const struct adv_rule *rule)
 	return false;
 }
 
-/* Nanoseconds of one step: never negative and never more than the step. */
+/* Of a step: what the sums of a rule may differ from it by. */
+#define GAIN_ROUNDING 1.01
+
+/*
+ * Nanoseconds of one step, never negative. What is more than the step cannot be had, and how much
+ * of it can nobody knows.
+ */
 static np_ns find_gain(struct adv_eval *eval)
 {
 	struct np_cell cell = adv_eval_scalar(eval, &eval->rule->gain);
@@ -109,9 +116,9 @@ static np_ns find_gain(struct adv_eval *eval)
 		gain /= (double)eval->steps;
 	if (gain < 0)
 		gain = 0;
-	if (eval->step_time != NP_UNKNOWN && gain > (double)eval->step_time)
-		return eval->step_time;
-	return np_double_to_scaled(gain, 1);
+	if (eval->step_time == NP_UNKNOWN || gain <= (double)eval->step_time)
+		return np_double_to_scaled(gain, 1);
+	return gain <= GAIN_ROUNDING * (double)eval->step_time ? eval->step_time : NP_UNKNOWN;
 }
 
 static int add_advice(struct adv_eval *eval, struct adv_outcome *outcome)
@@ -310,6 +317,11 @@ static int fill_outcome(struct adv_eval *eval, const struct np_cell *part,
 	outcome->basis = fill(eval, outcome, adv_rule_text_in(rule->basis, language));
 	if (rule->repair && adv_template_is_known(rule->repair, &eval->shown))
 		outcome->repair = fill(eval, outcome, rule->repair);
+	outcome->cause = outcome->repair;
+	if (rule->cause)
+		outcome->cause = adv_template_is_known(rule->cause, &eval->shown)
+					 ? fill(eval, outcome, rule->cause)
+					 : NULL;
 	if (add_advice(eval, outcome) < 0 || copy_summary(eval, outcome, &err) < 0) {
 		(void)np_fail_nomem(&err, "a finding");
 		return adv_eval_wrong(eval, NULL, SIZE_MAX, &err);

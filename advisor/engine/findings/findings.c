@@ -2,6 +2,8 @@
 /* Joins the outcomes of rules to findings and ranks them by what they gain. */
 #include "findings.h"
 
+#include "causes.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +16,9 @@
 #include "npuprof/run.h"
 #include "npuprof/text.h"
 
-/* Of a step. */
+/* Of a step: how severe a gain is. */
+#define HIGH_PERCENT    5.0
+#define MEDIUM_PERCENT  1.0
 #define NOTICED_PERCENT 0.1
 
 const char *adv_baseline_name(enum adv_baseline_state state)
@@ -24,15 +28,19 @@ const char *adv_baseline_name(enum adv_baseline_state state)
 	return names[state];
 }
 
+void adv_finding_release(struct adv_finding *finding)
+{
+	np_vec_release(&finding->outcomes);
+	np_vec_release(&finding->ranks);
+	np_vec_release(&finding->steps);
+}
+
 void adv_advice_free(struct adv_advice *advice)
 {
 	if (!advice)
 		return;
-	for (size_t i = 0; i < advice->findings.count; i++) {
-		np_vec_release(&advice->findings.item[i].outcomes);
-		np_vec_release(&advice->findings.item[i].ranks);
-		np_vec_release(&advice->findings.item[i].steps);
-	}
+	for (size_t i = 0; i < advice->findings.count; i++)
+		adv_finding_release(&advice->findings.item[i]);
 	np_vec_release(&advice->findings);
 	np_vec_release(&advice->rules);
 	np_notes_release(&advice->notes);
@@ -134,15 +142,21 @@ static int add_step(struct adv_finding *finding, const char *step, struct np_err
 static int add_evidence_ranks(struct adv_finding *finding, const struct adv_outcome *outcome,
 			      struct np_err *err)
 {
-	size_t column = adv_rows_column(&outcome->evidence, "rank");
+	static const char *const names[] = { "rank", "src", "dst" };
 	int rc = NP_OK;
 
-	for (size_t i = 0;
-	     column != SIZE_MAX && i < adv_rows_count(&outcome->evidence) && rc == NP_OK; i++) {
-		const struct np_cell *cell = adv_rows_cell(&outcome->evidence, i, column);
+	for (size_t n = 0; n < NP_COUNT(names); n++) {
+		size_t column = adv_rows_column(&outcome->evidence, names[n]);
 
-		if (cell->type == NP_CELL_INTEGER)
-			rc = add_rank(finding, cell->integer, err);
+		for (size_t i = 0;
+		     column != SIZE_MAX && i < adv_rows_count(&outcome->evidence) && rc == NP_OK;
+		     i++) {
+			const struct np_cell *cell = adv_rows_cell(&outcome->evidence, i, column);
+
+			/* Below 0: an end of a link whose rank is not known. */
+			if (cell->type == NP_CELL_INTEGER && cell->integer >= 0)
+				rc = add_rank(finding, cell->integer, err);
+		}
 	}
 	return rc;
 }
@@ -159,8 +173,6 @@ static int take_outcome(struct adv_advice *advice, const struct adv_outcome *out
 	*slot = outcome;
 	if (outcome->severity > finding->severity)
 		finding->severity = outcome->severity;
-	if (outcome->gain > finding->shown->gain)
-		finding->shown = outcome;
 	rc = outcome->rank == NP_NO_RANK ? add_evidence_ranks(finding, outcome, err)
 					 : add_rank(finding, outcome->rank, err);
 	if (rc == NP_OK && outcome->step)
@@ -179,6 +191,43 @@ static void find_gain(const struct adv_advice *advice, struct adv_finding *findi
 	finding->bound = advice->gains.upper ? BOUND_UPPER : BOUND_REPLAY;
 }
 
+/* The outcome whose gain is that of the finding is shown, so that its words fit the figure. */
+static void choose_shown(struct adv_finding *finding)
+{
+	bool found = finding->gain == NP_UNKNOWN;
+
+	for (size_t i = 0; i < finding->outcomes.count; i++) {
+		const struct adv_outcome *outcome = finding->outcomes.item[i];
+
+		if (!found && outcome->gain == finding->gain) {
+			finding->shown = outcome;
+			found = true;
+		}
+		if (outcome->gain != NP_UNKNOWN &&
+		    (!finding->most || outcome->gain > finding->most->gain))
+			finding->most = outcome;
+	}
+}
+
+/* A gain that is more than the step cannot be had, and how much of it can nobody knows. */
+static void bound_gain(const struct adv_advice *advice, struct adv_finding *finding)
+{
+	finding->gain_percent = (double)NAN;
+	if (finding->gain == NP_UNKNOWN || advice->step_time <= 0)
+		return;
+	/* Steps of ranks differ, and so does what their rules compare with. */
+	if (finding->gain > advice->step_time && finding->bound == BOUND_REPLAY) {
+		finding->gain = NP_UNKNOWN;
+		return;
+	}
+	if (finding->gain > advice->step_time)
+		finding->gain = advice->step_time;
+	finding->gain_percent = 100.0 * (double)finding->gain / (double)advice->step_time;
+	finding->severity = finding->gain_percent >= HIGH_PERCENT     ? SEVERITY_HIGH
+			    : finding->gain_percent >= MEDIUM_PERCENT ? SEVERITY_MEDIUM
+								      : SEVERITY_LOW;
+}
+
 static int finish_finding(struct adv_advice *advice, struct adv_finding *finding,
 			  struct np_err *err)
 {
@@ -194,22 +243,25 @@ static int finish_finding(struct adv_advice *advice, struct adv_finding *finding
 	finding->gain = median(gains, count);
 	finding->bound = finding->rule->bound;
 	free(gains);
+	choose_shown(finding);
 	find_gain(advice, finding);
-	finding->gain_percent = (double)NAN;
-	if (finding->gain != NP_UNKNOWN && advice->step_time > 0) {
-		if (finding->gain > advice->step_time)
-			finding->gain = advice->step_time;
-		finding->gain_percent = 100.0 * (double)finding->gain / (double)advice->step_time;
-	}
+	bound_gain(advice, finding);
 	if (finding->ranks.count > 0)
 		qsort(finding->ranks.item, finding->ranks.count, sizeof(int64_t), np_by_int64);
 	return NP_OK;
 }
 
-/* A gain that nobody would notice is none: what is severe comes before it. */
-static bool gains(const struct adv_finding *finding)
+bool adv_finding_is_petty(const struct adv_finding *finding)
 {
-	return finding->gain != NP_UNKNOWN && !(finding->gain_percent < NOTICED_PERCENT);
+	return finding->gain != NP_UNKNOWN && finding->gain_percent < NOTICED_PERCENT;
+}
+
+/* A gain that nobody would notice comes behind one that nobody knows. */
+static int gain_class(const struct adv_finding *finding)
+{
+	if (finding->gain == NP_UNKNOWN)
+		return 1;
+	return adv_finding_is_petty(finding) ? 2 : 0;
 }
 
 static int compare_findings(const void *a, const void *b)
@@ -217,18 +269,18 @@ static int compare_findings(const void *a, const void *b)
 	const struct adv_finding *x = a;
 	const struct adv_finding *y = b;
 
-	if (gains(x) != gains(y))
-		return gains(x) ? -1 : 1;
-	if (!gains(x) && x->severity != y->severity)
+	if (x->rule->first != y->rule->first)
+		return x->rule->first ? -1 : 1;
+	if (x->severity != y->severity)
 		return (int)y->severity - (int)x->severity;
+	if (gain_class(x) != gain_class(y))
+		return gain_class(x) - gain_class(y);
 	if (x->gain != y->gain)
 		return np_order(y->gain, x->gain);
 	/* Of rules that name the same repair, the one whose own worth is known.
 	 */
 	if (x->rule->bound != y->rule->bound)
 		return (int)x->rule->bound - (int)y->rule->bound;
-	if (x->severity != y->severity)
-		return (int)y->severity - (int)x->severity;
 	if (x->rule != y->rule)
 		return strcmp(x->rule->id, y->rule->id);
 	if (x->ranks.count > 0 && y->ranks.count > 0 && x->ranks.item[0] != y->ranks.item[0])
@@ -365,11 +417,13 @@ static bool counts(const struct adv_advice *advice, size_t index)
 
 	if (finding->suppressed || finding->gain == NP_UNKNOWN)
 		return false;
-	for (size_t i = 0; i < index && finding->rule->group; i++) {
-		const struct adv_finding *larger = &advice->findings.item[i];
+	for (size_t i = 0; i < advice->findings.count && finding->rule->group; i++) {
+		const struct adv_finding *other = &advice->findings.item[i];
 
-		if (!larger->suppressed && larger->rule->group &&
-		    strcmp(larger->rule->group, finding->rule->group) == 0)
+		if (i == index || other->suppressed || other->gain == NP_UNKNOWN ||
+		    !other->rule->group || strcmp(other->rule->group, finding->rule->group) != 0)
+			continue;
+		if (other->gain > finding->gain || (other->gain == finding->gain && i < index))
 			return false;
 	}
 	return true;
@@ -445,6 +499,7 @@ void adv_advice_total(struct adv_advice *advice)
 	np_ns guessed = total_guessed(advice);
 	np_ns total = replayed == NP_UNKNOWN ? guessed : replayed;
 
+	adv_causes_join(advice);
 	if (replayed != NP_UNKNOWN && guessed != NP_UNKNOWN)
 		total = replayed + guessed;
 	if (total != NP_UNKNOWN && advice->step_time != NP_UNKNOWN && total > advice->step_time)
@@ -463,6 +518,7 @@ int adv_advice_join(struct adv_advice *advice, const struct adv_rule_library *li
 	measure_step(advice);
 	for (size_t i = 0; i < advice->rules.count && rc == NP_OK; i++)
 		rc = report_rule(advice, library, &advice->rules.item[i], err);
+	adv_causes_yield(advice);
 	for (size_t i = 0; i < advice->findings.count && rc == NP_OK; i++)
 		rc = finish_finding(advice, &advice->findings.item[i], err);
 	if (rc == NP_OK && advice->findings.count > 0)

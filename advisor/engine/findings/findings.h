@@ -13,7 +13,8 @@
  * ====================
  *
  * Outcomes of a rule on several ranks and steps are one finding. Findings are ranked
- * by what they would gain.
+ * by what they would gain, and so severe: 5 % of the step or more is high, 1 % medium.
+ * Where the gain is not known the rule says how severe it is.
  */
 enum adv_baseline_state {
 	BASELINE_NONE, /* there is no baseline */
@@ -27,30 +28,38 @@ const char *adv_baseline_name(enum adv_baseline_state state);
 struct adv_finding {
 	const struct adv_rule *rule;
 	NP_VEC(const struct adv_outcome *) outcomes; /* by rank, then step */
-	const struct adv_outcome *shown;             /* the one with the largest gain */
-	enum adv_severity severity;                  /* the highest of them */
-	np_ns gain;                /* of a step: the median of them, or NP_UNKNOWN */
-	double gain_percent;       /* NaN when not known */
-	enum adv_rule_bound bound; /* of the gain: the rule's, or a replay's */
+	const struct adv_outcome *shown; /* whose gain is the median; the first without gains */
+	const struct adv_outcome *most;  /* the one with the largest gain, where any is known */
+	enum adv_severity severity;      /* by the gain, else the highest of them */
+	np_ns gain;                      /* of a step: the median of them, or NP_UNKNOWN */
+	double gain_percent;             /* NaN when not known */
+	enum adv_rule_bound bound;       /* of the gain: the rule's, or a replay's */
 	uint64_t fingerprint;
 	NP_VEC(int64_t) ranks;
 	NP_VEC(const char *) steps;
 	enum adv_baseline_state baseline;
 	const char *suppressed; /* the reason; NULL if it is not */
+	size_t head;            /* of the same cause: whose symptom it is; its own index if none */
 };
+
+void adv_finding_release(struct adv_finding *finding);
+
+/* Gains it so little that people need not be told? */
+bool adv_finding_is_petty(const struct adv_finding *finding);
 
 /* What became of a rule. */
 struct adv_rule_report {
 	const struct adv_rule *rule;
 	enum adv_rule_status status;
 	char reason[512];
+	bool yielded;  /* it fired, and another rule explains that */
 	np_ns elapsed; /* over all ranks */
 };
 
 struct adv_advice {
 	const struct np_analysis *analysis;
 	NP_VEC(struct adv_rule_report) rules; /* by id */
-	NP_VEC(struct adv_finding) findings;  /* by gain, those without one by severity, rule */
+	NP_VEC(struct adv_finding) findings;  /* those that come first, by severity, gain, rule */
 	np_ns step_time;                      /* mean over ranks and steps; NP_UNKNOWN */
 	enum np_basis basis;                  /* of what: iterations or spans */
 	struct adv_gains gains;               /* of repairs */
@@ -71,7 +80,7 @@ void adv_advice_freep(struct adv_advice **advice);
 int adv_advice_join(struct adv_advice *advice, const struct adv_rule_library *library,
 		    struct np_err *err) NP_MUST_USE;
 
-/* Total what is left after suppressions; call again when they change. */
+/* Total what is left after suppressions, and find symptoms; call again when they change. */
 void adv_advice_total(struct adv_advice *advice);
 
 #endif /* NP_ADVISOR_FINDINGS_H */

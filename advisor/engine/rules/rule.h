@@ -107,7 +107,8 @@ struct adv_rule_advice {
 struct adv_rule_column {
 	const char *column;
 	rule_text title;
-	const char *format; /* NULL: as it is */
+	const char *format;   /* NULL: as it is */
+	const char *language; /* of its texts: people who read another one do not get it; or NULL */
 };
 
 struct adv_rule_need {
@@ -151,6 +152,11 @@ struct adv_rule {
 	enum adv_rule_bound bound;
 	rule_text basis;
 	const char *repair; /* a template; NULL if none */
+	const char *cause;  /* likewise: what findings of one cause share; NULL: the repair */
+	bool symptom;       /* its findings are shown below others of the same cause */
+	bool first;         /* its findings head the report: others may be wrong because of them */
+	struct adv_rule_texts
+		yields; /* rules that explain what it finds on the same ranks better */
 	const char *group;
 	rule_text message;
 	NP_VEC(struct adv_rule_advice) advice;

@@ -286,7 +286,7 @@ static void read_advice(struct adv_rule_reader *reader)
 
 static void read_column(struct adv_rule_reader *reader, const struct adv_rule_value *one)
 {
-	static const char *const keys[] = { "col", "title", "fmt", NULL };
+	static const char *const keys[] = { "col", "title", "fmt", "lang", NULL };
 	struct adv_rule_column *column = READER_ADD(reader, &reader->rule->evidence);
 	struct adv_rule_value value;
 
@@ -305,6 +305,11 @@ static void read_column(struct adv_rule_reader *reader, const struct adv_rule_va
 	column->title = adv_reader_language(reader, &value, "title");
 	value = adv_reader_member(reader, one, "fmt");
 	column->format = adv_reader_text(reader, &value, "fmt");
+	value = adv_reader_member(reader, one, "lang");
+	column->language = adv_reader_text(reader, &value, "lang");
+	if (column->language && strcmp(column->language, "en") != 0 &&
+	    strcmp(column->language, "zh") != 0)
+		adv_reader_complain(reader, &value, "lang is en or zh");
 }
 
 /* How many rows are shown; what is not said is left as it is. */
@@ -328,7 +333,7 @@ static void read_evidence(struct adv_rule_reader *reader)
 	struct adv_rule_value order = adv_reader_member(reader, &evidence, "order");
 	struct adv_rule_value top = adv_reader_member(reader, &evidence, "top");
 
-	rule->top_text = 3;
+	rule->top_text = 5;
 	rule->top_json = 0;
 	if (!evidence.node)
 		return;
@@ -400,12 +405,21 @@ static void rule_read_finding(struct adv_rule_reader *reader)
 #define PER_LIMIT 8
 
 static const char *const rule_keys[] = {
-	"id",       "version",     "enabled",    "extends",  "title",  "about",    "dimension",
-	"tags",     "when",        "level",      "requires", "scope",  "params",   "with",
-	"query",    "filter",      "match",      "summary",  "fire",   "severity", "confidence",
-	"gain",     "repair",      "group",      "message",  "advice", "docs",     "evidence",
-	"location", "fingerprint", "timeout_ms", "tests",    NULL,
+	"id",      "version", "enabled", "extends",  "title",    "about",       "dimension",
+	"tags",    "when",    "level",   "requires", "scope",    "params",      "with",
+	"query",   "filter",  "match",   "summary",  "fire",     "severity",    "confidence",
+	"gain",    "repair",  "cause",   "symptom",  "group",    "first",       "yields",
+	"message", "advice",  "docs",    "evidence", "location", "fingerprint", "timeout_ms",
+	"tests",   NULL,
 };
+
+static void read_flag(struct adv_rule_reader *reader, const char *key, bool *ret)
+{
+	struct adv_rule_value value = adv_reader_field(reader, key);
+
+	if (value.node && !np_json_bool(value.node, ret))
+		adv_reader_complain(reader, &value, "%s must be true or false", key);
+}
 
 static void read_identity(struct adv_rule_reader *reader)
 {
@@ -415,16 +429,19 @@ static void read_identity(struct adv_rule_reader *reader)
 	rule->version = 1;
 	if (value.node && (!np_json_integer(value.node, &rule->version) || rule->version < 1))
 		adv_reader_complain(reader, &value, "version must be a whole number from 1");
-	value = adv_reader_field(reader, "enabled");
 	rule->enabled = true;
-	if (value.node && !np_json_bool(value.node, &rule->enabled))
-		adv_reader_complain(reader, &value, "enabled must be true or false");
+	read_flag(reader, "enabled", &rule->enabled);
 	value = adv_reader_field(reader, "dimension");
 	rule->dimension = adv_reader_text(reader, &value, "dimension");
 	if (!rule->dimension)
 		adv_reader_complain(reader, &value, "the rule has no 'dimension'");
 	value = adv_reader_field(reader, "group");
 	rule->group = adv_reader_text(reader, &value, "group");
+	value = adv_reader_field(reader, "cause");
+	rule->cause = adv_reader_text(reader, &value, "cause");
+	read_flag(reader, "symptom", &rule->symptom);
+	read_flag(reader, "first", &rule->first);
+	adv_reader_texts(reader, adv_reader_field(reader, "yields"), "yields", &rule->yields);
 	value = adv_reader_field(reader, "timeout_ms");
 	rule->timeout_ms = 0;
 	if (value.node && (!np_json_integer(value.node, &rule->timeout_ms) ||
