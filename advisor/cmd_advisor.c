@@ -21,7 +21,7 @@
 #include "advisor/engine/findings/policy.h"
 #include "advisor/engine/rules/rule_show.h"
 #include "advisor/engine/sql/sql.h"
-#include "advisor/present/advisor_report.h"
+#include "advisor/present/advisor_vendor.h"
 
 struct advisor_options {
 	struct np_common common;
@@ -36,6 +36,8 @@ struct advisor_options {
 	const char *baseline;
 	const char *suppress;
 	const char *explain;
+	const char *cann_version;
+	const char *torch_version;
 	int language;
 };
 
@@ -85,6 +87,22 @@ static const struct np_opt rule_options[] = {
 		.offset = offsetof(struct advisor_options, base),
 		.value = "DIR",
 		.help = "compare with this run, for rules that do",
+	},
+	{
+		.name = "cann-version",
+		.kind = NP_OPT_TEXT,
+		.offset = offsetof(struct advisor_options, cann_version),
+		.value = "VERSION",
+		.help = "the version of CANN for rules that ask for it",
+		.preset_words = "what the profiles say",
+	},
+	{
+		.name = "torch-version",
+		.kind = NP_OPT_TEXT,
+		.offset = offsetof(struct advisor_options, torch_version),
+		.value = "VERSION",
+		.help = "the version of PyTorch, likewise",
+		.preset_words = "what the profiles say",
 	},
 	{
 		.name = "graph",
@@ -172,6 +190,7 @@ static const struct np_opt_group groups[] = {
 	NP_GROUP_INPUT(struct advisor_options, common),
 	{ "Output", output_options, NP_COUNT(output_options), 0 },
 	NP_GROUP_RUNNING(struct advisor_options, common),
+	NP_GROUP_VENDOR(struct advisor_options, common),
 	NP_GROUP_GENERAL,
 };
 
@@ -367,6 +386,44 @@ static int load_run(struct advisor_session *session, struct np_err *err)
 	return rc;
 }
 
+/* Let all ranks be of this version, and say so where they said another. */
+static int override_version(struct np_run *run, const char *what, const char *version,
+			    size_t offset, struct np_err *err)
+{
+	const char *other = NULL;
+	np_str text;
+	int rc;
+
+	if (!version)
+		return NP_OK;
+	rc = np_strtab_add(run->strings, version, strlen(version), &text, err);
+	for (size_t i = 0; i < run->sources.count && rc == NP_OK; i++) {
+		np_str *field =
+			run->ranks[i] ? (np_str *)(void *)((char *)run->ranks[i] + offset) : NULL;
+
+		if (field && *field != NP_STR_NONE && *field != text && !other)
+			other = np_run_text(run, *field);
+		if (field)
+			*field = text;
+	}
+	if (rc == NP_OK && other)
+		np_note_add(&run->notes, NP_NOTE_WARNING, NP_NO_RANK, run->roots.item[0], what,
+			    "rules are asked about version %s, profiles say %s", version, other);
+	return rc;
+}
+
+static int override_versions(struct advisor_session *session, struct np_err *err)
+{
+	const struct advisor_options *options = session->options;
+	struct np_run *run = session->analysis->run;
+	int rc = override_version(run, "CANN", options->cann_version,
+				  offsetof(struct np_rank, cann_version), err);
+
+	return rc < 0 ? rc
+		      : override_version(run, "PyTorch", options->torch_version,
+					 offsetof(struct np_rank, framework_version), err);
+}
+
 /* The files and directories that options name, before anything that takes long. */
 static int read_files(struct advisor_session *session, struct np_err *err)
 {
@@ -454,6 +511,29 @@ static int explain(const struct adv_rule_library *library, const struct advisor_
 	return np_output_release(&buf);
 }
 
+/* The files of the old tool, and where they are; in the current directory without -o. */
+static int write_vendor(const struct advisor_report *report, const struct advisor_options *options,
+			int status)
+{
+	const char *output = options->common.output ? options->common.output : ".";
+	const char *phase = options->common.output ? NULL : options->common.phase_part;
+	char *directory = phase ? np_join_path(output, phase) : strdup(output);
+	struct advisor_vendor_paths paths = { 0 };
+	struct np_err err = NP_ERR_INIT;
+
+	if (!directory)
+		return np_report(NP_EXIT_FAILED, "out of memory for a path");
+	if (advisor_vendor_files(report, directory, &paths, &err) < 0)
+		status = np_report(NP_EXIT_PARTIAL, "%s", err.text);
+	else if (options->common.format == ADVISOR_TABLE)
+		(void)printf("\nthe page is '%s'%s%s%s\n", paths.html,
+			     paths.xlsx ? ", the workbook '" : "", paths.xlsx ? paths.xlsx : "",
+			     paths.xlsx ? "'" : "");
+	advisor_vendor_paths_release(&paths);
+	free(directory);
+	return status;
+}
+
 static int present(struct advisor_session *session)
 {
 	const struct advisor_options *options = session->options;
@@ -471,11 +551,15 @@ static int present(struct advisor_session *session)
 	int status = is_partial(session) ? NP_EXIT_PARTIAL : NP_EXIT_DONE;
 	size_t tripped = adv_gate_tripped(&session->gate, session->advice);
 
-	if (options->common.output &&
+	if (options->common.output && !options->common.vendor_files && !options->common.agent &&
 	    advisor_write_files(&report, options->common.output, &err) < 0)
 		status = np_report(NP_EXIT_PARTIAL, "%s", err.text);
-	if (advisor_print(&report, (enum advisor_format)options->common.format, stdout, &err) < 0)
+	if (advisor_print(&report, (enum advisor_format)options->common.format, stdout, &err) < 0 ||
+	    advisor_answer(&report, options->common.phase_part, &err) < 0)
 		return np_report(NP_EXIT_FAILED, "%s", err.text);
+	/* The old tool writes no files where a line is asked for. */
+	if (options->common.vendor_files && !options->common.agent)
+		status = write_vendor(&report, options, status);
 	if (tripped > 0 && session->gate.by_gain)
 		return np_report(NP_EXIT_GATE, "the findings would gain %s or more",
 				 options->fail_on);
@@ -506,8 +590,8 @@ static int advise_session(struct advisor_session *session)
 		return explain(session->library, session->options);
 	say_problems(&session->library->problems);
 	if (read_files(session, &err) < 0 || load_run(session, &err) < 0 ||
-	    load_base(session, &err) < 0 || run_rules(session, &err) < 0 ||
-	    apply_policies(session, &err) < 0)
+	    override_versions(session, &err) < 0 || load_base(session, &err) < 0 ||
+	    run_rules(session, &err) < 0 || apply_policies(session, &err) < 0)
 		return fail(&err);
 	return present(session);
 }

@@ -77,20 +77,6 @@ int np_help_full(void)
 	return np_output_release(&buf);
 }
 
-int np_help_short(void)
-{
-	struct np_buf buf = NP_BUF_INIT;
-
-	if (!np_output_is_first())
-		return NP_EXIT_USAGE;
-	add_usage(&buf);
-	add_commands(&buf, np_output_help_width());
-	np_buf_add(&buf, "\nsee 'npuprof -h' and 'npuprof COMMAND -h'\n");
-	(void)fputs(buf.text, stderr);
-	np_buf_release(&buf);
-	return NP_EXIT_USAGE;
-}
-
 struct help_options {
 	const char *command;
 };

@@ -6,7 +6,7 @@
 #include "cli/command/progress.h"
 #include "cli/prepare/phases.h"
 #include "cli/prepare/prepare.h"
-#include "cluster/present/cluster_report.h"
+#include "cluster/present/cluster_report_vendor.h"
 
 #include "npuprof/text.h"
 
@@ -94,7 +94,7 @@ static const struct np_opt own_options[] = {
 		.help = "use this directory where several hold the same rank; may be repeated",
 	},
 	{
-		.name = "export",
+		.name = "export-type",
 		.kind = NP_OPT_CHOICE,
 		.offset = offsetof(struct cluster_options, export),
 		.value = "FORM",
@@ -109,6 +109,7 @@ static const struct np_opt_group groups[] = {
 	NP_GROUP_INPUT(struct cluster_options, common),
 	NP_GROUP_OUTPUT(struct cluster_options, common),
 	NP_GROUP_RUNNING(struct cluster_options, common),
+	NP_GROUP_VENDOR(struct cluster_options, common),
 	NP_GROUP_GENERAL,
 };
 
@@ -217,7 +218,7 @@ static void say_notes(const struct np_analysis *analysis, const struct cluster_o
 }
 
 static int write_files(const struct cluster_report *report, const struct cluster_options *options,
-		       char **ret_database, struct np_err *err)
+		       char **ret_database, struct report_paths *paths, struct np_err *err)
 {
 	char *directory = prepare_output(&options->common, NULL);
 	int rc;
@@ -229,6 +230,8 @@ static int write_files(const struct cluster_report *report, const struct cluster
 		rc = report_csv_files(report, directory, err);
 	if (rc == NP_OK && options->export == EXPORT_TEXT)
 		rc = report_text_files(report, directory, err);
+	if (rc == NP_OK && options->export == EXPORT_TEXT && options->common.vendor_files)
+		rc = report_vendor_files(report, directory, paths, err);
 	free(directory);
 	return rc;
 }
@@ -249,17 +252,20 @@ static int present(struct np_analysis *analysis, const struct np_modes *modes,
 		.width = np_output_width(stdout),
 		.color = np_common_color(&options->common, stdout),
 	};
+	struct report_paths paths = { 0 };
 	char *database = NULL;
 	int status = prepare_status(analysis->run);
 
-	if (write_files(&report, options, &database, &problem) < 0)
+	if (write_files(&report, options, &database, &paths, &problem) < 0)
 		status = np_report(NP_EXIT_PARTIAL, "%s", problem.text);
 	say_notes(analysis, options);
 	report.database = database;
 	if ((options->common.format == NP_OUTPUT_JSON && np_analysis_explain(analysis, &err) < 0) ||
-	    print(&report, options, &err) < 0)
+	    print(&report, options, &err) < 0 ||
+	    report_answer(&report, &paths, options->common.phase_part, &err) < 0)
 		status = err.code == NP_E_USAGE ? np_cmd_usage(&np_cmd_cluster, "%s", err.text)
 						: np_report(NP_EXIT_FAILED, "%s", err.text);
+	report_paths_release(&paths);
 	free(database);
 	return status;
 }

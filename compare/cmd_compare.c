@@ -10,6 +10,7 @@
 #include "compare/present/compare_report.h"
 #include "inputs.h"
 
+#include "npuprof/dirs.h"
 #include "npuprof/procs.h"
 
 #include <errno.h>
@@ -31,6 +32,9 @@ struct compare_options {
 	const char *table;
 	int64_t top;
 	const char *xlsx;
+	bool no_details;
+	const char *op_name_map;
+	bool use_input_shape;
 };
 
 static const struct np_opt own_options[] = {
@@ -155,12 +159,33 @@ static const struct np_opt own_options[] = {
 		.value = "FILE",
 		.help = "write all tables into a workbook too",
 	},
+	{
+		.name = "no-details",
+		.kind = NP_OPT_FLAG,
+		.offset = offsetof(struct compare_options, no_details),
+		.help = "leave out the tables of operators and modules call by call",
+	},
+	{
+		.name = "op-name-map",
+		.kind = NP_OPT_TEXT,
+		.offset = offsetof(struct compare_options, op_name_map),
+		.value = "MAP",
+		.help = "names of operators that mean the same, such as {'a': 'b'}: those on the left "
+			"are renamed on both sides",
+	},
+	{
+		.name = "use-input-shape",
+		.kind = NP_OPT_FLAG,
+		.offset = offsetof(struct compare_options, use_input_shape),
+		.help = "match operators by name and shapes of inputs, not by name alone",
+	},
 };
 
 static const struct np_opt_group groups[] = {
 	{ "Comparing", own_options, NP_COUNT(own_options), 0 },
 	NP_GROUP_OUTPUT(struct compare_options, common),
 	NP_GROUP_RUNNING(struct compare_options, common),
+	NP_GROUP_VENDOR(struct compare_options, common),
 	NP_GROUP_GENERAL,
 };
 
@@ -258,11 +283,13 @@ static int load(const struct compare_options *options, struct np_analysis *ret[C
 }
 
 static int compare(const struct compare_options *options, const struct np_workers *workers,
-		   struct comparison **ret, struct np_err *err)
+		   const struct cmp_op_names *op_names, struct comparison **ret, struct np_err *err)
 {
 	struct cmp_options how = { .map_ranks = options->map_ranks,
 				   .steps = { options->base_steps.set, options->new_steps.set },
 				   .no_stats = options->no_stats,
+				   .op_names = op_names,
+				   .by_shape = options->use_input_shape,
 				   .workers = workers };
 	struct np_analysis *sides[CMP_SIDES] = { NULL, NULL };
 	int rc = read_number("min-ms", options->min_ms, &how.min_ns, err);
@@ -335,6 +362,37 @@ static int fail(const struct np_err *err)
 	return np_report(NP_EXIT_FAILED, "%s", err->text);
 }
 
+static bool is_failure(int status)
+{
+	return status == NP_EXIT_FAILED || status == NP_EXIT_USAGE;
+}
+
+/* Status 3 for a file that could not be written, unless there is something worse to say. */
+static int less_than_whole(int status, const struct np_err *problem)
+{
+	return np_report(status == NP_EXIT_GATE || is_failure(status) ? status : NP_EXIT_PARTIAL,
+			 "%s", problem->text);
+}
+
+/* The workbook of the old tool, and where it is; in the current directory without -o. */
+static int write_vendor(const struct compare_report *report, const struct compare_options *options,
+			int status, char **ret_path)
+{
+	const char *output = options->common.output ? options->common.output : ".";
+	const char *phase = options->common.output ? NULL : options->common.phase_part;
+	char *directory = phase ? np_join_path(output, phase) : strdup(output);
+	struct np_err problem = NP_ERR_INIT;
+
+	if (!directory)
+		return np_report(NP_EXIT_FAILED, "out of memory for a path");
+	if (compare_vendor_files(report, directory, ret_path, &problem) < 0)
+		status = less_than_whole(status, &problem);
+	else if (options->common.format == NP_OUTPUT_TABLE)
+		(void)printf("\nthe workbook is '%s'\n", *ret_path);
+	free(directory);
+	return status;
+}
+
 /* What cannot be written as a workbook can still be printed. */
 static int present(struct comparison *comparison, struct cmp_gate *gate,
 		   const struct compare_options *options)
@@ -349,11 +407,13 @@ static int present(struct comparison *comparison, struct cmp_gate *gate,
 		.memory = &memory,
 		.views = &views,
 		.input = { options->inputs.item[0], options->inputs.item[1] },
+		.no_details = options->no_details,
 		.top = (size_t)options->top,
 		.width = np_output_width(stdout),
 		.color = np_common_color(&options->common, stdout),
 	};
 	uint64_t wanted = options->views;
+	char *workbook = NULL;
 	int status;
 	int rc;
 
@@ -369,8 +429,12 @@ static int present(struct comparison *comparison, struct cmp_gate *gate,
 	if (rc == NP_OK)
 		say_notes(comparison, options);
 	if (rc == NP_OK && options->xlsx && compare_xlsx(&report, options->xlsx, &problem) < 0)
-		status = np_report(status == NP_EXIT_GATE ? status : NP_EXIT_PARTIAL, "%s",
-				   problem.text);
+		status = less_than_whole(status, &problem);
+	if (rc == NP_OK && options->common.vendor_files)
+		status = write_vendor(&report, options, status, &workbook);
+	if (rc == NP_OK)
+		compare_answer(&report, workbook, options->common.phase_part);
+	free(workbook);
 	cmp_memory_release(&memory);
 	cmp_views_release(&views);
 	return status;
@@ -391,6 +455,7 @@ static int run(void *context)
 	const struct compare_options *options = context;
 	NP_CLEANUP(comparison_freep) struct comparison *comparison = NULL;
 	NP_CLEANUP(cmp_gate_release) struct cmp_gate gate = { 0 };
+	NP_CLEANUP(cmp_op_names_release) struct cmp_op_names op_names = { 0 };
 	const struct np_workers workers = { .threads = (size_t)options->common.jobs };
 	struct np_err err = NP_ERR_INIT;
 	int rc = NP_OK;
@@ -399,8 +464,10 @@ static int run(void *context)
 	/* A mistyped gate must not cost the time of a comparison. */
 	if (options->fail_on)
 		rc = cmp_gate_parse(options->fail_on, &gate, &err);
+	if (rc == NP_OK && options->op_name_map)
+		rc = cmp_op_names_parse(options->op_name_map, &op_names, &err);
 	if (rc == NP_OK)
-		rc = compare(options, &workers, &comparison, &err);
+		rc = compare(options, &workers, &op_names, &comparison, &err);
 	if (rc == NP_OK && options->fail_on)
 		rc = cmp_gate_judge(&gate, comparison, &err);
 	return rc < 0 ? fail(&err) : present(comparison, options->fail_on ? &gate : NULL, options);

@@ -154,6 +154,22 @@ const struct np_opt np_running_options[NP_RUNNING_COUNT] = {
 	},
 };
 
+const struct np_opt np_vendor_options[NP_VENDOR_COUNT] = {
+	{
+		.name = "vendor-files",
+		.kind = NP_OPT_FLAG,
+		.offset = offsetof(struct np_common, vendor_files),
+		.help = "write the files that msprof-analyze writes, with its names, sheets and "
+			"columns",
+	},
+	{
+		.name = "agent",
+		.kind = NP_OPT_FLAG,
+		.offset = offsetof(struct np_common, agent),
+		.help = "print one line of JSON: status, code, message, suggestion",
+	},
+};
+
 const struct np_opt np_general_options[NP_GENERAL_COUNT] = {
 	{
 		.letter = 'h',

@@ -49,6 +49,8 @@ struct np_common {
 	bool quiet;
 	int verbose;
 	bool no_color;
+	bool vendor_files; /* write what msprof-analyze writes, under its names */
+	bool agent;        /* the answer is one line of JSON (cli/prepare/agent.h) */
 	/* No option: the phase in hand, where there are several, and what is gathered of each. */
 	const char *phase_part;
 	bool phase_if_any; /* a run without phases need not have the one that was asked for */
@@ -80,7 +82,16 @@ extern const struct np_opt np_output_options[NP_OUTPUT_COUNT]; /* -o -f --no-col
 extern const struct np_opt np_running_options[NP_RUNNING_COUNT];
 extern const struct np_opt np_general_options[NP_GENERAL_COUNT]; /* -h -V */
 
+/* The options of commands that msprof-analyze has as well. */
+enum {
+	NP_VENDOR_COUNT = 2
+};
+extern const struct np_opt np_vendor_options[NP_VENDOR_COUNT]; /* --vendor-files --agent */
+
 /* clang-format off */
+#define NP_GROUP_VENDOR(type, member) \
+	{ "For scripts of msprof-analyze", np_vendor_options, NP_VENDOR_COUNT, \
+	  offsetof(type, member) }
 #define NP_GROUP_INPUT(type, member) \
 	{ "Input", np_input_options, NP_INPUT_COUNT, offsetof(type, member) }
 #define NP_GROUP_OUTPUT(type, member) \

@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 /* --- values ---------------------------------------------------------------------------------- */
 
@@ -121,8 +122,14 @@ static int set_ranges(const struct opt_use *use, const char *value, struct np_er
 	struct np_opt_ranges *ranges = use->field;
 	struct np_err why = NP_ERR_INIT;
 	struct np_ranges *set;
-	int rc = np_ranges_parse(value, &set, &why);
+	int rc;
 
+	if (strcmp(value, "all") == 0) {
+		np_ranges_freep(&ranges->set);
+		ranges->text = NULL;
+		return NP_OK;
+	}
+	rc = np_ranges_parse(value, &set, &why);
 	if (rc == NP_E_NOMEM)
 		return np_fail_nomem(err, "a list of numbers");
 	if (rc < 0)
@@ -222,6 +229,16 @@ bool np_opt_has_value(const struct np_opt *option)
 	}
 }
 
+/* '_' and '-' are the same in names: scripts of msprof-analyze and MindSpeed have the former. */
+static bool same_name(const char *known, const char *name, size_t length)
+{
+	for (size_t i = 0; i < length; i++) {
+		if (known[i] == '\0' || known[i] != (name[i] == '_' ? '-' : name[i]))
+			return false;
+	}
+	return known[length] == '\0';
+}
+
 static void *field_of(const struct np_opt_group *group, const struct np_opt *option, char *target)
 {
 	return target + group->base + option->offset;
@@ -237,8 +254,7 @@ static bool find_option(const struct reader *reader, char letter, const char *na
 		for (size_t i = 0; i < group->count; i++) {
 			const struct np_opt *option = &group->options[i];
 			bool found = letter ? option->letter == letter
-					    : option->name && strlen(option->name) == length &&
-						      memcmp(option->name, name, length) == 0;
+					    : option->name && same_name(option->name, name, length);
 
 			if (found) {
 				ret->option = option;
@@ -357,7 +373,20 @@ static int read_long(struct reader *reader, const char *word)
 	return rc;
 }
 
-/* "-qv", "-fjson" or "-f json". */
+/* "-H" is "-h" where it is nothing else. */
+static bool find_letter(const struct reader *reader, char letter, struct opt_use *ret)
+{
+	return find_option(reader, letter, NULL, 0, ret) ||
+	       (letter == 'H' && find_option(reader, 'h', NULL, 0, ret));
+}
+
+/* What follows a letter: a '=' before a value is no part of it, unless there is such a file. */
+static const char *attached_value(const char *text)
+{
+	return text[0] == '=' && access(text, F_OK) < 0 ? text + 1 : text;
+}
+
+/* "-qv", "-fjson", "-f=json" or "-f json". */
 static int read_short(struct reader *reader, const char *word)
 {
 	size_t length = strcspn(word + 1, "=");
@@ -373,10 +402,10 @@ static int read_short(struct reader *reader, const char *word)
 		bool last = c[1] == '\0';
 
 		use.spelling = spelling;
-		if (!find_option(reader, *c, NULL, 0, &use))
+		if (!find_letter(reader, *c, &use))
 			return fail_unknown(reader, spelling, NULL);
 		if (np_opt_has_value(use.option))
-			return use_option(reader, &use, last ? NULL : c + 1);
+			return use_option(reader, &use, last ? NULL : attached_value(c + 1));
 		rc = set_flag(&use);
 	}
 	return rc;

@@ -19,6 +19,8 @@
  * inside the command's own. Texts are borrowed from argv and from the table.
  *
  *	-fjson  -f json  --format=json  --format json     the same thing
+ *	-f=json                                           too, unless there is a file "=json"
+ *	--top_num 5                                       is --top-num 5
  *	-qv                                               flags may share a dash
  *	--                                                the rest are operands
  *
@@ -35,7 +37,7 @@ enum np_opt_kind {
 	NP_OPT_LIST,    /* struct np_opt_list, in order */
 	NP_OPT_CHOICE,  /* int, index into choices */
 	NP_OPT_CHOICES, /* uint64_t, bit i for choices[i]; separated by commas, all uses count */
-	NP_OPT_RANGES,  /* struct np_opt_ranges */
+	NP_OPT_RANGES,  /* struct np_opt_ranges; "all" is as if it was not given */
 	NP_OPT_HELP,    /* no field: parsing stops with NP_OPT_WANTS_HELP */
 	NP_OPT_VERSION, /* no field: parsing stops with NP_OPT_WANTS_VERSION */
 };

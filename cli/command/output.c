@@ -92,6 +92,13 @@ int np_output_release(struct np_buf *buf)
 	return status;
 }
 
+static void (*listener)(const char *text);
+
+void np_output_listen(void (*hear)(const char *text))
+{
+	listener = hear;
+}
+
 void np_vreport(const char *fmt, va_list args)
 {
 	struct np_buf safe = NP_BUF_INIT;
@@ -103,6 +110,8 @@ void np_vreport(const char *fmt, va_list args)
 	if (*text == '\0' || (ferror(stdout) && nobody_reads()))
 		return;
 	np_text_safe(&safe, text, strlen(text));
+	if (listener)
+		listener(safe.failed ? text : safe.text);
 	(void)fprintf(stderr, "npuprof: %s\n", safe.failed ? text : safe.text);
 	np_buf_release(&safe);
 }

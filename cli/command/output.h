@@ -40,6 +40,9 @@ int np_output_release(struct np_buf *buf);
 int np_report(int status, const char *fmt, ...) NP_PRINTF(2, 3);
 void np_vreport(const char *fmt, va_list args) NP_PRINTF(1, 0);
 
+/* Let `hear` have all that is reported, too; NULL ends it. */
+void np_output_listen(void (*hear)(const char *text));
+
 /*
  * Is this the only process, or the first of those that mpirun started? Help, versions and
  * complaints about options are the same for all: one says them.

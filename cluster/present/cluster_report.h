@@ -82,6 +82,10 @@ int report_list_add(struct report_list *list, const struct report_table *table, 
 int report_list_shown(const struct cluster_report *report, struct report_list *ret,
 		      struct np_err *err) NP_MUST_USE;
 
+/* All tables of the merged database, those first. */
+int report_list_all(const struct cluster_report *report, struct report_list *ret,
+		    struct np_err *err) NP_MUST_USE;
+
 /* Write `<directory>/cluster_analysis.db`, making the directory if need be. */
 int report_database(const struct cluster_report *report, const char *directory, char **ret_path,
 		    struct np_err *err) NP_MUST_USE;

@@ -46,7 +46,7 @@ static bool is_left_out(const struct np_relation *relation, const struct np_mode
 }
 
 /* The tables that modes ask for are in front: who asks for them wants to see them. */
-static int list_all(const struct cluster_report *report, struct report_list *ret,
+int report_list_all(const struct cluster_report *report, struct report_list *ret,
 		    struct np_err *err)
 {
 	int rc = report_list_shown(report, ret, err);
@@ -108,7 +108,7 @@ int report_database(const struct cluster_report *report, const char *directory, 
 		return rc;
 	if (asprintf(&path, "%s/cluster_analysis.db", directory) < 0)
 		return np_fail_nomem(err, directory);
-	rc = list_all(report, &sources, err);
+	rc = report_list_all(report, &sources, err);
 	if (rc == NP_OK)
 		rc = write_database(&sources, path, err);
 	np_vec_release(&sources.list);
@@ -211,7 +211,7 @@ int report_csv(const struct cluster_report *report, const char *table, FILE *str
 {
 	struct report_list sources = { 0 };
 	size_t at = 0;
-	int rc = list_all(report, &sources, err);
+	int rc = report_list_all(report, &sources, err);
 
 	while (rc == NP_OK && table && at < sources.list.count &&
 	       strcmp(sources.list.item[at].relation->name, table) != 0)
@@ -233,7 +233,7 @@ int report_csv_files(const struct cluster_report *report, const char *directory,
 	int rc = report_make_directory(directory, err);
 
 	if (rc == NP_OK)
-		rc = list_all(report, &sources, err);
+		rc = report_list_all(report, &sources, err);
 	for (size_t i = 0; i < sources.list.count && rc == NP_OK; i++) {
 		const struct np_relation relation = written(&sources.list.item[i]);
 

@@ -25,7 +25,7 @@ static const char *const type_names[] = { "db", "text", NULL };
 
 static const struct np_opt own_options[] = {
 	{
-		.name = "type",
+		.name = "export-type",
 		.kind = NP_OPT_CHOICES,
 		.offset = offsetof(struct command_options, types),
 		.value = "TYPE",

@@ -188,7 +188,11 @@ static int tokens_of(const struct comparison *comparison, struct np_strtab *toke
 	np_buf_printf(&key, "\n%s\n%s", np_strtab_text(side->detail->strings, call->in_shapes),
 		      np_strtab_text(side->detail->strings, call->in_dtypes));
 	rc = np_buf_check(&key, err);
-	return rc < 0 ? rc : np_strtab_add(tokens, key.text, key.length, &side->exact[index], err);
+	if (rc == NP_OK)
+		rc = np_strtab_add(tokens, key.text, key.length, &side->exact[index], err);
+	if (rc == NP_OK && comparison->options.by_shape)
+		side->loose[index] = side->exact[index];
+	return rc;
 }
 
 static int make_tokens(const struct comparison *comparison, struct np_strtab *tokens,

@@ -27,14 +27,15 @@ static struct cmp_node *node_at(const struct call_tree_builder *build, uint32_t 
 
 static int keep_name(struct call_tree_builder *build, np_str text, np_str *ret)
 {
-	const struct np_strtab *strings = build->tree->detail->strings;
+	const char *name;
 	int rc;
 
 	*ret = np_idmap_get(build->names, text);
 	if (*ret != NP_IDMAP_NONE)
 		return NP_OK;
-	rc = np_strtab_add(build->comparison->names, np_strtab_text(strings, text),
-			   np_strtab_length(strings, text), ret, build->err);
+	name = cmp_op_names_map(build->comparison->options.op_names,
+				np_strtab_text(build->tree->detail->strings, text));
+	rc = np_strtab_add(build->comparison->names, name, strlen(name), ret, build->err);
 	return rc < 0 ? rc : np_idmap_set(build->names, text, *ret, build->err);
 }
 

@@ -3,6 +3,7 @@
 #define CMP_COMPARISON_H
 
 #include "cmp_class.h"
+#include "cmp_op_names.h"
 #include "cmp_significance.h"
 
 #include "npuprof/analysis.h"
@@ -238,6 +239,8 @@ struct cmp_options {
 	double min_ns;
 	double min_share;
 	bool no_stats;
+	const struct cmp_op_names *op_names; /* of operators of the framework; NULL: as they are */
+	bool by_shape; /* operators are the same only with the same shapes of inputs */
 	const struct np_workers *workers;
 };
 

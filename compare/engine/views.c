@@ -147,6 +147,25 @@ static int add_api(struct cmp_view_rank *rank, const struct cmp_tree *tree)
 	return rc;
 }
 
+/* What an operator is summed by: its name, and the shapes of its inputs where that is asked for. */
+static int add_operator(struct cmp_view_rank *rank, const struct cmp_tree *tree,
+			const struct cmp_node *node, const struct cmp_tally *tally)
+{
+	const struct np_framework_call *call = cmp_tree_call(tree, node);
+	const char *name = cmp_text(rank->comparison, node->name);
+	NP_CLEANUP(np_buf_release) struct np_buf key = NP_BUF_INIT;
+	const char *shapes = NULL;
+	int rc;
+
+	if (rank->comparison->options.by_shape)
+		shapes = np_detail_text(rank->detail, call->in_shapes);
+	if (!shapes || !*shapes)
+		return cmp_view_add(rank, CMP_VIEW_OPERATOR, name, NULL, tally);
+	np_buf_printf(&key, "%s [%s]", name, shapes);
+	rc = np_buf_check(&key, rank->err);
+	return rc < 0 ? rc : cmp_view_add(rank, CMP_VIEW_OPERATOR, key.text, NULL, tally);
+}
+
 static int add_operators(struct cmp_view_rank *rank, const struct cmp_tree *tree)
 {
 	int rc = NP_OK;
@@ -159,8 +178,7 @@ static int add_operators(struct cmp_view_rank *rank, const struct cmp_tree *tree
 
 		if (!node->module && node->top == i &&
 		    cmp_view_takes(rank, cmp_tree_call(tree, node)->step))
-			rc = cmp_view_add(rank, CMP_VIEW_OPERATOR,
-					  cmp_text(rank->comparison, node->name), NULL, &tally);
+			rc = add_operator(rank, tree, node, &tally);
 	}
 	return rc;
 }
@@ -473,6 +491,8 @@ static int take_details(struct comparison *comparison, struct cmp_views *views, 
 
 	for (int i = 0; i < CMP_VIEWS; i++)
 		work.wants |= wants_view(views, i) ? ways[i].wants : 0;
+	if (work.wants & NP_DETAIL_FRAMEWORK && comparison->options.by_shape)
+		work.wants |= NP_DETAIL_INPUTS;
 	if (work.wants == 0)
 		return NP_OK;
 	work.jobs = calloc(count + 1, sizeof(*work.jobs));

@@ -18,6 +18,7 @@ struct compare_report {
 	const struct cmp_memory *memory;
 	const struct cmp_views *views; /* what --view asked for */
 	const char *input[CMP_SIDES];
+	bool no_details; /* tables call by call are not wanted */
 	size_t top;
 	size_t width;
 	bool color;
@@ -35,6 +36,9 @@ int compare_put_views(const struct compare_report *report, struct np_buf *buf, b
 
 /* The verdict in a sentence or two, on one line. */
 void compare_put_verdict(struct np_buf *buf, const struct compare_report *report);
+
+/* Fill the line of --agent, where one is asked for; `workbook` is what was written, or NULL. */
+void compare_answer(const struct compare_report *report, const char *workbook, const char *phase);
 
 /* --- tables ---------------------------------------------------------------------------------- */
 
@@ -57,6 +61,14 @@ int compare_csv(const struct compare_report *report, const char *table, FILE *st
 /* One file for each table, in `directory`, which is made. */
 int compare_csv_files(const struct compare_report *report, const char *directory,
 		      struct np_err *err) NP_MUST_USE;
+
+/*
+ * The workbook of msprof-analyze in `directory`, which is made: its sheets, then ours. The path is
+ * the caller's to free. Without workbooks there is a directory with a CSV file for each of its
+ * sheets, and NP_E_NOTFOUND.
+ */
+int compare_vendor_files(const struct compare_report *report, const char *directory,
+			 char **ret_path, struct np_err *err) NP_MUST_USE;
 
 /* A sheet for each table. NP_E_NOTFOUND where the program was built without workbooks. */
 int compare_xlsx(const struct compare_report *report, const char *path, struct np_err *err)

@@ -63,12 +63,7 @@ static const struct np_column classes_columns[] = {
 	{ "delta_ns", NP_INTEGER },
 };
 
-struct class_sum {
-	np_ns total[CMP_SIDES];
-	int64_t count[CMP_SIDES];
-};
-
-static void sum_classes(const struct comparison *comparison, struct class_sum sums[][2])
+void compare_sum_classes(const struct comparison *comparison, struct class_sum sums[][2])
 {
 	for (int which = 0; which < CMP_SIDES; which++) {
 		const struct cmp_side *side = &comparison->sides[which];
@@ -90,7 +85,7 @@ static int put_classes(const void *model, struct np_sink *sink, struct np_err *e
 	struct class_sum sums[CMP_CLASSES][2] = { 0 };
 	int rc = NP_OK;
 
-	sum_classes(comparison, sums);
+	compare_sum_classes(comparison, sums);
 	for (int i = 0; i < CMP_CLASSES * 2 && rc == NP_OK; i++) {
 		const struct class_sum *sum = &sums[i / 2][i % 2];
 		np_ns base = llround((double)sum->total[0] / cells[0]);
@@ -255,6 +250,7 @@ const struct np_relation *const compare_relations[] = {
 	&structure,
 	&compare_peaks,
 	&compare_links,
+	&compare_overall,
 	&compare_view_relations[CMP_VIEW_KERNEL],
 	&compare_view_relations[CMP_VIEW_KERNEL_TYPE],
 	&compare_view_relations[CMP_VIEW_COMMUNICATION],
@@ -280,6 +276,9 @@ bool compare_relation_applies(const struct np_relation *relation,
 {
 	enum cmp_view view = compare_view_of(relation->name);
 
+	if (report->no_details &&
+	    (relation == &compare_operator_detail || relation == &compare_module_detail))
+		return false;
 	return view == CMP_VIEWS || (report->views->wanted >> view & 1) != 0;
 }
 

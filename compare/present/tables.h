@@ -6,6 +6,7 @@
 
 #include "compare_report.h"
 
+extern const struct np_relation compare_overall;
 extern const struct np_relation compare_communicators;
 extern const struct np_relation compare_ranks;
 extern const struct np_relation compare_peaks;
@@ -16,6 +17,15 @@ extern const struct np_relation compare_module_detail;
 
 /* The operator name in the row of a module with everything in it. */
 #define COMPARE_MODULE_TOTAL "[ TOTAL ]"
+
+/* Kernels of a class on one kind of core: Σ over the cells. */
+struct class_sum {
+	np_ns total[CMP_SIDES];
+	int64_t count[CMP_SIDES];
+};
+
+/* Of every class: those that do not use the cube unit, and those that do. */
+void compare_sum_classes(const struct comparison *comparison, struct class_sum sums[][2]);
 
 /* new / base; null where the base has nothing. */
 struct np_cell compare_ratio(double base, double new_);

@@ -18,8 +18,25 @@ struct np_workbook_style {
 	const char *good;  /* with this green */
 };
 
+/*
+ * A sheet as users of another tool know it: a title over the columns of each side, which have
+ * its color, a note below, then the header. Columns with "Ratio" in their name are percentages.
+ */
+struct np_sheet {
+	size_t header_row;
+	const char *note; /* in the row above the header; NULL for none */
+	struct {
+		const char *title; /* NULL for none */
+		size_t from;       /* its columns */
+		size_t count;
+	} side[2];
+	bool outline; /* tabs in front of the first column are levels */
+};
+
 struct np_workbook {
 	struct np_sink sink;
+	/* Of the relations that follow; NULL: the title of the style, and the header below it. */
+	const struct np_sheet *sheet;
 	/*
 	 * The end, also where something failed (`rc` < 0): only now the file is
 	 * written. Returns `rc`, or why it could not be.

@@ -120,7 +120,7 @@ expect_equal "$(part xl/worksheets/sheet1.xml | grep -o '<row ' | wc -l)" "$((2 
 expect_equal "$(part xl/worksheets/sheet1.xml | grep -o '<c r="D[0-9]*"[^>]*><v>-\?[0-9]*' | sed '1d; s/.*>//' | xargs)" \
 	"$(sqlite3 :memory: "SELECT value ->> 'delta_ns' FROM json_each(readfile('$work/stdout'), '\$.waterfall')" | xargs)"
 expect_equal "$(part xl/workbook.xml | grep -o '<sheet name="[a-z0-9_]*' | sed 's/.*"//' | xargs)" \
-	'waterfall classes mc2 kernels communicators ranks structure memory_peaks links'
+	'waterfall classes mc2 kernels communicators ranks structure memory_peaks links overall'
 if command -v unzip xmllint >/dev/null; then
 	unzip -q -o "$work/out.xlsx" -d "$work/xlsx"
 	expect 'its parts are XML' xmllint --noout "$work"/xlsx/xl/*.xml "$work"/xlsx/xl/worksheets/*.xml
