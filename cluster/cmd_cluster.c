@@ -251,6 +251,7 @@ static int present(struct np_analysis *analysis, const struct np_modes *modes,
 		.from_summaries = options->common.from_summaries,
 		.width = np_output_width(stdout),
 		.color = np_common_color(&options->common, stdout),
+		.verbose = options->common.verbose > 0,
 	};
 	struct report_paths paths = { 0 };
 	char *database = NULL;

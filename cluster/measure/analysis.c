@@ -174,6 +174,9 @@ static int summarise(struct np_analysis *analysis, struct np_err *err)
 	if (rc == NP_OK)
 		rc = np_spreads_measure(analysis->cluster, &analysis->spreads, err);
 	if (rc == NP_OK)
+		rc = np_breakdown_measure(analysis->cluster, &analysis->partition,
+					  &analysis->breakdown, err);
+	if (rc == NP_OK)
 		rc = np_memory_growths_measure(analysis->run, &analysis->memory_growths, err);
 	if (rc == NP_OK)
 		rc = np_whatif_sort(&analysis->whatif, analysis->run, &analysis->causes,

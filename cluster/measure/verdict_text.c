@@ -3,6 +3,7 @@
 #include "verdict_text.h"
 
 #include "npuprof/align.h"
+#include "npuprof/say.h"
 #include "npuprof/text.h"
 
 #include <inttypes.h>
@@ -16,6 +17,9 @@
 
 /* A loss of less than this share of the step is no news. */
 #define WORTH_SAYING 0.02
+
+/* Below this share of the step it does not matter who is waited for. */
+#define LITTLE_WAITING 0.005
 
 void np_verdict_put_communicator(struct np_buf *buf, const struct np_analysis *analysis,
 				 uint32_t index)
@@ -80,29 +84,59 @@ void np_verdict_put_why(struct np_buf *buf, const struct np_analysis *analysis,
 	}
 }
 
-static void put_share(struct np_buf *buf, np_ns charge, np_ns total)
+/* Those that the verdict names together, where all of them are ranks: "2, 5 and 7". */
+static bool put_team(struct np_buf *buf, const struct np_verdict *verdict)
 {
-	np_text_duration(buf, charge);
-	np_buf_printf(buf, ", %.0f %% of all waiting", 100 * (double)charge / (double)total);
+	if (verdict->with_count == 0)
+		return false;
+	for (size_t i = 0; i < verdict->with_count; i++) {
+		if (verdict->with[i].kind != NP_FIX_RANK)
+			return false;
+	}
+	np_buf_add(buf, verdict->fix.what);
+	for (size_t i = 0; i < verdict->with_count; i++)
+		np_say(buf, i + 1 < verdict->with_count ? ", {1}" : " and {1}",
+		       NP_SAID_TEXT(verdict->with[i].what));
+	return true;
+}
+
+/* "chronic", "chronic, every 5th step": how often it is late; "" where that is not known. */
+static void put_how_often(struct np_buf *buf, const struct np_analysis *analysis,
+			  const struct np_verdict *verdict)
+{
+	const char *kind = np_root_cause_kind(&analysis->causes, verdict->explanation.rank);
+	const struct np_course *course = &verdict->course;
+
+	if (!kind)
+		return;
+	np_buf_printf(buf, " (%s", kind);
+	/* What is always there is chronic. */
+	if (course->kind != NP_COURSE_UNKNOWN && course->kind != NP_COURSE_CONSTANT) {
+		np_buf_add(buf, ", ");
+		np_course_put(buf, course);
+	}
+	np_buf_add_char(buf, ')');
 }
 
 /* The rank that is named: the one that is explained. */
 static void put_culprit(struct np_buf *buf, const struct np_analysis *analysis,
 			const struct np_verdict *verdict)
 {
-	uint32_t rank = verdict->explanation.rank;
-	const char *kind = np_root_cause_kind(&analysis->causes, rank);
-	const struct np_course *course = &verdict->course;
+	NP_CLEANUP(np_buf_release) struct np_buf often = NP_BUF_INIT;
+	NP_CLEANUP(np_buf_release) struct np_buf team = NP_BUF_INIT;
+	NP_CLEANUP(np_buf_release) struct np_buf why = NP_BUF_INIT;
+	int32_t rank = analysis->run->ranks[verdict->explanation.rank]->id;
 
-	np_buf_printf(buf, "rank %" PRId32 " makes the others wait%s%s",
-		      analysis->run->ranks[rank]->id, kind ? " (" : "", kind ? kind : "");
-	/* What is always there is chronic. */
-	if (kind && course->kind != NP_COURSE_UNKNOWN && course->kind != NP_COURSE_CONSTANT) {
-		np_buf_add(buf, ", ");
-		np_course_put(buf, course);
-	}
-	np_buf_add(buf, kind ? "): " : ": ");
-	np_verdict_put_why(buf, analysis, &verdict->explanation, 0);
+	put_how_often(&often, analysis, verdict);
+	np_verdict_put_why(&why, analysis, &verdict->explanation, 0);
+	if (put_team(&team, verdict))
+		np_say(buf, "ranks {1} make the others wait; rank {2}{3}: {4}",
+		       NP_SAID_TEXT(team.text), NP_SAID_INT(rank), NP_SAID_TEXT(often.text),
+		       NP_SAID_TEXT(why.text));
+	else
+		np_say(buf, "rank {1} makes the others wait{2}: {3}", NP_SAID_INT(rank),
+		       NP_SAID_TEXT(often.text), NP_SAID_TEXT(why.text));
+	buf->failed |= often.failed || team.failed || why.failed;
 }
 
 /* "link:6-*" or "link:*-6": one end of many links. */
@@ -116,35 +150,65 @@ static bool put_slow_end(struct np_buf *buf, const struct np_fix *fix)
 		np_buf_printf(buf, "all links that rank %.*s sends over are slow",
 			      (int)(dash - fix->what), fix->what);
 	else
-		np_buf_printf(buf, "all links that rank %s receives over are slow", dash + 1);
+		np_say(buf, "all links that rank {1} receives over are slow",
+		       NP_SAID_TEXT(dash + 1));
 	return true;
 }
 
-static void put_other_cause(struct np_buf *buf, const struct np_fix *fix)
+/* How slow, against comparable links, where that was measured. */
+static void put_speed(struct np_buf *buf, const struct np_analysis *analysis)
+{
+	const struct np_link_speed *worst = np_links_worst(&analysis->links);
+	const char *transport = worst ? np_run_text(analysis->run, worst->transport) : NULL;
+
+	if (transport && worst->expected != NP_UNKNOWN)
+		np_say(buf, ": {1} {2} GB/s, comparable links {3} GB/s", NP_SAID_TEXT(transport),
+		       NP_SAID_REAL(np_link_gb_per_s(worst)),
+		       NP_SAID_REAL(np_link_peers_gb_per_s(worst)));
+}
+
+/* What the devices waited for between steps, where one thing is most of it. */
+static void put_between_cause(struct np_buf *buf, const struct np_analysis *analysis)
+{
+	static const char *const words[NP_BETWEEN_KINDS] = {
+		[NP_BETWEEN_DATALOADER] = ": the data loader takes {1} of it",
+		[NP_BETWEEN_HOST] = ": the host launches late in {1} of it",
+	};
+	np_ns total = analysis->spreads.total[NP_Q_BETWEEN];
+
+	for (int i = 0; i < NP_BETWEEN_KINDS && total > 0; i++) {
+		double share = (double)analysis->spreads.between[i] / (double)total;
+
+		if (words[i] && share > 0.5)
+			np_say(buf, words[i], NP_SAID_SHARE(share));
+	}
+}
+
+static void put_other_cause(struct np_buf *buf, const struct np_analysis *analysis,
+			    const struct np_fix *fix)
 {
 	static const char *const words[NP_FIX_KINDS] = {
-		[NP_FIX_RANK] = "rank %s makes the others wait",
-		[NP_FIX_HOST] = "host %s is slower than the others",
-		[NP_FIX_STAGE] = "stage %s of the pipeline takes longer than the others",
-		[NP_FIX_ROLE] = "communicators of role %s are uneven",
-		[NP_FIX_OPTYPE] = "kernels of type %s take longer on some ranks",
-		[NP_FIX_GROUP] = "communicator %s is slower than others like it",
-		[NP_FIX_LINK] = "the link between ranks %s is slow",
+		[NP_FIX_RANK] = "rank {1} makes the others wait",
+		[NP_FIX_HOST] = "host {1} is slower than the others",
+		[NP_FIX_STAGE] = "stage {1} of the pipeline takes longer than the others",
+		[NP_FIX_ROLE] = "communicators of role {1} are uneven",
+		[NP_FIX_OPTYPE] = "kernels of type {1} take longer on some ranks",
+		[NP_FIX_GROUP] = "communicator {1} is slower than others like it",
+		[NP_FIX_LINK] = "the link between ranks {1} is slow",
 		[NP_FIX_HOST_GAPS] = "devices wait for their hosts to launch",
 		[NP_FIX_BETWEEN] = "devices are idle between steps",
 		[NP_FIX_FREQUENCY] = "AI cores are clocked below their rated frequency",
 		[NP_FIX_EXPERTS] = "experts get uneven numbers of tokens",
 	};
 	const char *word = words[fix->kind] ? words[fix->kind] : np_fix_kind_name(fix->kind);
-	const char *gap = strstr(word, "%s");
 
 	if (put_slow_end(buf, fix))
 		return;
-	np_buf_add_bytes(buf, word, gap ? (size_t)(gap - word) : strlen(word));
-	if (gap) {
-		np_text_safe(buf, fix->what, strlen(fix->what));
-		np_buf_add(buf, gap + 2);
-	}
+	np_say(buf, word, NP_SAID_TEXT(fix->what));
+	if (fix->kind == NP_FIX_LINK)
+		put_speed(buf, analysis);
+	if (fix->kind == NP_FIX_BETWEEN)
+		put_between_cause(buf, analysis);
 }
 
 /* A stage that has more kernels than others is not slow. */
@@ -157,10 +221,10 @@ static bool put_split(struct np_buf *buf, const struct np_analysis *analysis,
 		if (!row->split || fix->kind != NP_FIX_STAGE || row->fix.kind != fix->kind ||
 		    strcmp(row->fix.what, fix->what) != 0)
 			continue;
-		np_buf_printf(buf,
-			      "the pipeline is unevenly split: stage %s has more kernels than the"
-			      " others, which are as fast as theirs",
-			      fix->what);
+		np_say(buf,
+		       "the pipeline is unevenly split: stage {1} has more kernels than the others,"
+		       " which are as fast as theirs",
+		       NP_SAID_TEXT(fix->what));
 		return true;
 	}
 	return false;
@@ -187,17 +251,19 @@ static void put_repaired(struct np_buf *buf, const struct np_verdict *verdict)
 static void put_gain(struct np_buf *buf, const struct np_analysis *analysis,
 		     const struct np_verdict *verdict)
 {
-	double share = 100 * (double)verdict->recovered / (double)analysis->whatif.step;
+	NP_CLEANUP(np_buf_release) struct np_buf what = NP_BUF_INIT;
 
-	np_buf_add(buf, "; repairing ");
-	put_repaired(buf, verdict);
-	np_buf_add(buf, verdict->with_count > 0 ? " together would save " : " would save ");
-	np_text_duration(buf, verdict->recovered);
-	np_buf_printf(buf, " of the step (%.*f %%), which explains ", share < 1 ? 1 : 0, share);
-	np_text_duration(buf, verdict->recovered);
-	np_buf_add(buf, " of ");
-	np_text_duration(buf, verdict->lost);
-	np_buf_add(buf, " lost");
+	put_repaired(&what, verdict);
+	np_say(buf,
+	       verdict->with_count > 0
+		       ? "; repairing {1} together would save {2} of the step ({3}), which explains"
+			 " {2} of {4} lost"
+		       : "; repairing {1} would save {2} of the step ({3}), which explains {2} of"
+			 " {4} lost",
+	       NP_SAID_TEXT(what.text), NP_SAID_TIME(verdict->recovered),
+	       NP_SAID_SHARE((double)verdict->recovered / (double)analysis->whatif.step),
+	       NP_SAID_TIME(verdict->lost));
+	buf->failed |= what.failed;
 }
 
 /* Work that is spread unevenly, another way in each step, makes a rank late once in a while. */
@@ -208,10 +274,33 @@ static void put_changing(struct np_buf *buf, const struct np_analysis *analysis,
 
 	if (kind && strcmp(kind, "one-off") == 0 &&
 	    (double)verdict->lost >= MUCH_MORE * (double)verdict->recovered)
-		np_buf_printf(buf,
-			      "; other ranks are late in other steps: with even ranks and links it"
-			      " would be %.0f %%",
-			      100 * (double)verdict->lost / (double)analysis->whatif.step);
+		np_say(buf,
+		       "; other ranks are late in other steps: with even ranks and links it would be"
+		       " {1}",
+		       NP_SAID_SHARE((double)verdict->lost / (double)analysis->whatif.step));
+}
+
+/* Nobody to compare with: what the device does most beside computing, or that it computes. */
+static void put_alone(struct np_buf *buf, const struct np_analysis *analysis)
+{
+	static const char *const causes[NP_BETWEEN_KINDS] = {
+		[NP_BETWEEN_DATALOADER] = ", most of that for the data loader",
+		[NP_BETWEEN_HOST] = ", most of that because the host had not launched",
+		[NP_BETWEEN_OTHER] = ", most of that with work launched that had not started",
+		[NP_BETWEEN_UNKNOWN] = "; why is not known",
+	};
+	const struct np_breakdown *where = &analysis->breakdown;
+	double idle = where->parts[NP_WHERE_IDLE].share;
+
+	np_say(buf, "one rank: there is nobody to compare it with");
+	if (where->cells == 0)
+		return;
+	np_say(buf, "; the device computes {1} of the time and is idle {2}",
+	       NP_SAID_SHARE(where->parts[NP_WHERE_COMPUTING].share), NP_SAID_SHARE(idle));
+	for (int i = 0; i < NP_BETWEEN_KINDS && idle >= WORTH_SAYING; i++) {
+		if (where->idle[i].share * 2 > idle)
+			np_say(buf, causes[i]);
+	}
 }
 
 static void put_nobody(struct np_buf *buf, const struct np_analysis *analysis,
@@ -220,23 +309,28 @@ static void put_nobody(struct np_buf *buf, const struct np_analysis *analysis,
 	const struct np_whatif *whatif = &analysis->whatif;
 
 	if (np_run_used(analysis->run) < 2) {
-		np_buf_add(buf, "one rank: there is nobody to compare it with");
+		put_alone(buf, analysis);
 		return;
 	}
-	np_buf_add(buf, "no rank stands out");
-	if (verdict->first != UINT32_MAX) {
-		np_buf_printf(buf, ": the most goes back to rank %" PRId32 ", ",
-			      analysis->run->ranks[verdict->first]->id);
-		put_share(buf, analysis->causes.ranks[verdict->first].charge,
-			  analysis->charges.total);
+	np_say(buf, "no rank stands out");
+	if (analysis->breakdown.cells > 0 && verdict->first != UINT32_MAX &&
+	    analysis->breakdown.parts[NP_WHERE_COMMUNICATION].share < LITTLE_WAITING &&
+	    analysis->breakdown.parts[NP_WHERE_WAIT].share < LITTLE_WAITING) {
+		np_say(buf, ": waiting for other ranks takes {1} of the step",
+		       NP_SAID_SHARE(analysis->breakdown.parts[NP_WHERE_WAIT].share));
+	} else if (verdict->first != UINT32_MAX) {
+		np_ns charge = analysis->causes.ranks[verdict->first].charge;
+
+		np_say(buf, ": the most goes back to rank {1}, {2}, {3} of all waiting",
+		       NP_SAID_INT(analysis->run->ranks[verdict->first]->id), NP_SAID_TIME(charge),
+		       NP_SAID_SHARE((double)charge / (double)analysis->charges.total));
 	}
 	/* A loss that no single repair removes, but all together do. */
 	if (verdict->lost != NP_UNKNOWN && whatif->step > 0 &&
 	    (double)verdict->lost >= WORTH_SAYING * (double)whatif->step)
-		np_buf_printf(buf,
-			      "; even ranks and links would save %.0f %% of the step, but no single"
-			      " repair does",
-			      100 * (double)verdict->lost / (double)whatif->step);
+		np_say(buf,
+		       "; even ranks and links would save {1} of the step, but no single repair does",
+		       NP_SAID_SHARE((double)verdict->lost / (double)whatif->step));
 }
 
 /*
@@ -259,12 +353,11 @@ static void put_transfers(struct np_buf *buf, const struct np_analysis *analysis
 	}
 	if (whatif->step <= 0 || hidden * 2 <= whatif->step)
 		return;
-	np_buf_printf(buf,
-		      "; transfers take %.0f %% of the step, and whether their links are slow"
-		      " is not known",
-		      100 * (double)hidden / (double)whatif->step);
+	np_say(buf,
+	       "; transfers take {1} of the step, and whether their links are slow is not known",
+	       NP_SAID_SHARE((double)hidden / (double)whatif->step));
 	if (cure)
-		np_buf_printf(buf, " (collect with %s)", cure);
+		np_say(buf, " (collect with {1})", NP_SAID_TEXT(cure));
 }
 
 void verdict_put_sentence(struct np_buf *buf, const struct np_analysis *analysis,
@@ -275,21 +368,24 @@ void verdict_put_sentence(struct np_buf *buf, const struct np_analysis *analysis
 		if (verdict->named != UINT32_MAX)
 			put_culprit(buf, analysis, verdict);
 		else if (!put_split(buf, analysis, &verdict->fix))
-			put_other_cause(buf, &verdict->fix);
+			put_other_cause(buf, analysis, &verdict->fix);
 		put_gain(buf, analysis, verdict);
 		if (verdict->named != UINT32_MAX)
 			put_changing(buf, analysis, verdict);
 		break;
 	case NP_VERDICT_NOT_PROFILED:
-		np_buf_add(buf, "waiting begins in ");
-		np_buf_add(buf, verdict->what);
-		np_buf_add(buf, ": ranks that were not profiled were waited for, ");
-		put_share(buf, analysis->causes.unprofiled, analysis->charges.total);
+		np_say(buf,
+		       "waiting begins in {1}: ranks that were not profiled were waited for, {2}, {3}"
+		       " of all waiting",
+		       NP_SAID_TEXT(verdict->what), NP_SAID_TIME(analysis->causes.unprofiled),
+		       NP_SAID_SHARE((double)analysis->causes.unprofiled /
+				     (double)analysis->charges.total));
 		break;
 	case NP_VERDICT_WITHHELD:
-		np_buf_printf(buf, "withheld%s%s",
-			      np_text_begins(verdict->reason, "rank ") ? " for " : ": ",
-			      verdict->reason);
+		np_say(buf,
+		       np_text_begins(verdict->reason, "rank ") ? "withheld for {1}"
+								: "withheld: {1}",
+		       NP_SAID_TEXT(verdict->reason));
 		break;
 	case NP_VERDICT_NONE:
 		put_nobody(buf, analysis, verdict);

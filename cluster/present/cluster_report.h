@@ -25,6 +25,7 @@ struct cluster_report {
 	const char *database; /* the merged database; NULL if it could not be written */
 	size_t width;
 	bool color;
+	bool verbose;
 };
 
 /* "DIR: 8 ranks of 8, 2 hosts, steps 10-13" */
@@ -37,8 +38,10 @@ void report_put_markdown_head(struct np_buf *buf, const struct cluster_report *r
  */
 void report_put_note(struct np_buf *buf, const struct np_note *note);
 
-/* What could not be used, and what was used in another way than expected; no section if nothing. */
-void report_put_notes(struct np_page *page, const struct np_notes *notes);
+/* A line for each kind of thing that could not be used, or was used in another way than expected.
+ */
+int report_put_notes(struct np_buf *buf, const struct np_notes *notes, struct np_err *err)
+	NP_MUST_USE;
 
 /* "0-1 (2 of 8)": the profiled ranks of a communicator, and its size if there are more. */
 void report_put_ranks(struct np_buf *buf, const struct np_communicator *communicator);
@@ -46,8 +49,25 @@ void report_put_ranks(struct np_buf *buf, const struct np_communicator *communic
 /* How the waiting for the rank that the verdict names spread, as a line; nothing without one. */
 void report_put_path(struct np_buf *buf, const struct np_analysis *analysis);
 
-/* A line each for what is worth saying: a slow link, an idle pipeline, uneven experts, a leak. */
-void report_put_parts(struct np_buf *buf, const struct np_analysis *analysis);
+/* A line for the slowest link, and for memory that grows; nothing where there is none. */
+void report_put_link(struct np_buf *buf, const struct np_analysis *analysis);
+void report_put_memory(struct np_buf *buf, const struct np_analysis *analysis);
+
+/* " --fix rank:5", quoted as a shell wants it. */
+void report_put_fix(struct np_buf *buf, const struct np_fix *fix);
+
+/* Rows of what to do next: what a line is good for, and "npuprof COMMAND -d DIR OPTIONS" to paste.
+ */
+struct np_grid *report_next_grid(void) NP_MUST_USE;
+void report_put_command(struct np_grid *grid, const struct cluster_report *report, const char *why,
+			const char *command, const char *options);
+
+/* The sections of their own: where the step goes, how far ranks are apart, how far to trust it. */
+void report_put_where(struct np_page *page, const struct cluster_report *report);
+int report_put_steps(struct np_page *page, const struct cluster_report *report, struct np_err *err)
+	NP_MUST_USE;
+int report_put_trust_section(struct np_page *page, const struct cluster_report *report,
+			     struct np_err *err) NP_MUST_USE;
 
 int report_screen(const struct cluster_report *report, struct np_buf *buf, struct np_err *err)
 	NP_MUST_USE;

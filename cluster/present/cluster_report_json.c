@@ -156,6 +156,40 @@ static void put_communicator(struct np_jsonout *out, const struct cluster_report
 	np_jsonout_end(out);
 }
 
+/* --- where the step goes --------------------------------------------------------------------- */
+
+static void put_where_part(struct np_jsonout *out, const char *what, const char *name,
+			   const struct np_where_part *part)
+{
+	np_jsonout_object_line(out, NULL);
+	np_jsonout_text(out, what, name);
+	np_jsonout_integer(out, "ns", part->mean);
+	np_jsonout_real(out, "share", part->share);
+	np_jsonout_end(out);
+}
+
+static void put_breakdown(struct np_jsonout *out, const struct np_breakdown *where)
+{
+	if (where->cells == 0) {
+		np_jsonout_null(out, "breakdown");
+		return;
+	}
+	np_jsonout_object(out, "breakdown");
+	np_jsonout_integer(out, "step_ns", where->mean);
+	np_jsonout_integer(out, "devices", (int64_t)where->devices);
+	np_jsonout_integer(out, "steps", (int64_t)where->steps);
+	np_jsonout_array(out, "parts");
+	for (int i = 0; i < NP_WHERE_KINDS; i++)
+		put_where_part(out, "part", np_where_name((enum np_where)i), &where->parts[i]);
+	np_jsonout_end(out);
+	np_jsonout_array(out, "idle");
+	for (int i = 0; i < NP_BETWEEN_KINDS; i++)
+		put_where_part(out, "cause", np_idle_name((enum np_between)i), &where->idle[i]);
+	np_jsonout_end(out);
+	np_jsonout_integer(out, "between_ns", where->between.mean);
+	np_jsonout_end(out);
+}
+
 /* --- stragglers ------------------------------------------------------------------------------ */
 
 /* Who is charged: a share of all waiting, unknown without any. */
@@ -453,6 +487,7 @@ int report_json(const struct cluster_report *report, FILE *stream, struct np_err
 	put_job_findings(&out, report);
 	if (rc == NP_OK)
 		rc = whatif_put_json(&out, analysis, err);
+	put_breakdown(&out, &analysis->breakdown);
 	if (rc == NP_OK)
 		rc = report_put_modes(&out, report, err);
 	np_jsonout_end(&out);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Says in words what stands out beside the verdict: links, the pipeline, experts, memory. */
+/* Says in words what stands out beside the verdict: how it spread, links, memory. */
 #include "cluster_report.h"
 
 #include "npuprof/align.h"
+#include "npuprof/say.h"
 #include "npuprof/text.h"
 
 #include <inttypes.h>
@@ -32,24 +33,16 @@ static void put_path(struct np_buf *buf, const struct np_analysis *analysis,
 void report_put_path(struct np_buf *buf, const struct np_analysis *analysis)
 {
 	const struct np_verdict *verdict = &analysis->verdict;
-	np_ns charge;
 
 	if (verdict->named == UINT32_MAX || analysis->charges.total <= 0)
 		return;
-	charge = analysis->causes.ranks[verdict->named].charge;
-	np_buf_printf(buf, "rank %" PRId32 " is charged ",
-		      analysis->run->ranks[verdict->named]->id);
-	np_text_duration(buf, charge);
-	np_buf_printf(buf, ", %.0f %% of all waiting: ",
-		      100 * (double)charge / (double)analysis->charges.total);
+	np_say(buf, "how waiting for rank {1} spread: ",
+	       NP_SAID_INT(analysis->run->ranks[verdict->named]->id));
 	put_path(buf, analysis, &verdict->explanation);
 	np_buf_add_char(buf, '\n');
 }
 
-/* --- links, pipeline, experts, memory --------------------------------------------------------- */
-
-/* Less than this share of the steps' time is no news. */
-#define WORTH_SAYING 0.02
+/* --- links, memory --------------------------------------------------------- */
 
 /* Less than this in a step is no leak that anybody would look for. */
 #define LEAK_BYTES 1000000
@@ -79,7 +72,7 @@ static void put_link_words(struct np_buf *buf, const struct np_link_speed *link)
 		break;
 	case NP_FAULT_LINK:
 	case NP_FAULT_NONE:
-		np_buf_add(buf, "slow link: ");
+		np_buf_add(buf, "slow link from ");
 		put_end(buf, link->src);
 		if (link->dst == NP_UNKNOWN)
 			break;
@@ -89,7 +82,7 @@ static void put_link_words(struct np_buf *buf, const struct np_link_speed *link)
 	}
 }
 
-static void put_link(struct np_buf *buf, const struct np_analysis *analysis)
+void report_put_link(struct np_buf *buf, const struct np_analysis *analysis)
 {
 	const struct np_links *links = &analysis->links;
 	const struct np_link_speed *worst = np_links_worst(links);
@@ -99,63 +92,16 @@ static void put_link(struct np_buf *buf, const struct np_analysis *analysis)
 		return;
 	put_link_words(buf, worst);
 	if (transport && worst->expected != NP_UNKNOWN)
-		np_buf_printf(buf, ", %s %.1f GB/s, its like %.1f; %zu of %zu links are slow\n",
-			      transport, np_link_gb_per_s(worst), np_link_peers_gb_per_s(worst),
-			      links->slow, links->list.count);
+		np_say(buf,
+		       ": {1} {2} GB/s, comparable links {3} GB/s; {4} of {5} links are slow\n",
+		       NP_SAID_TEXT(transport), NP_SAID_REAL(np_link_gb_per_s(worst)),
+		       NP_SAID_REAL(np_link_peers_gb_per_s(worst)), NP_SAID_INT(links->slow),
+		       NP_SAID_INT(links->list.count));
 	else
-		np_buf_add(buf, ", by the times of whole operators\n");
+		np_say(buf, ", by the times of whole operators\n");
 }
 
-static void put_pipeline(struct np_buf *buf, const struct np_analysis *analysis)
-{
-	const struct np_pipeline *pipeline = &analysis->pipeline;
-	struct np_pipeline_time sum = { 0 };
-	bool marked = false;
-	double span;
-
-	for (size_t i = 0; i < pipeline->list.count; i++) {
-		const struct np_pipeline_time *time = &pipeline->list.item[i];
-
-		sum.span += time->span;
-		sum.ideal += time->ideal;
-		sum.excess += time->excess;
-		sum.imbalance += time->imbalance;
-		sum.transfer += time->transfer;
-		sum.host += time->host;
-		/* Of several steps in one, each has a warm-up that looks like waiting in between.
-		 */
-		marked = marked || time->step != NP_STR_NONE;
-	}
-	span = (double)sum.span / 100;
-	if (sum.span == 0 || (double)sum.excess < WORTH_SAYING * (double)sum.span)
-		return;
-	np_buf_printf(buf,
-		      "pipeline of %" PRId32 " stages: %.0f %% idle, %.0f %% if even; steady"
-		      " waiting %.0f %%, transfer %.0f %%, host %.0f %%%s\n",
-		      pipeline->stages, (double)(sum.ideal + sum.excess) / span,
-		      (double)sum.ideal / span, (double)sum.imbalance / span,
-		      (double)sum.transfer / span, (double)sum.host / span,
-		      marked ? "" : ", if all of it is one step: none is marked");
-}
-
-static void put_experts(struct np_buf *buf, const struct np_analysis *analysis)
-{
-	np_ns span = analysis->spreads.total[NP_Q_STEP];
-	const struct np_expert_total *total = &analysis->experts.total;
-
-	if (total->ranks == 0 || total->lost == NP_UNKNOWN || span == NP_UNKNOWN ||
-	    (double)total->lost < WORTH_SAYING * (double)span)
-		return;
-	np_buf_add(buf, "uneven experts cost ");
-	np_text_duration(buf, total->lost / (np_ns)(total->ranks * total->steps));
-	np_buf_printf(buf,
-		      " of a rank's step, %.0f %%; rank %" PRId32 " got %.0f %% more tokens than"
-		      " the mean\n",
-		      100 * (double)total->lost / (double)span,
-		      analysis->run->ranks[total->busiest]->id, 100 * total->over);
-}
-
-static void put_memory(struct np_buf *buf, const struct np_analysis *analysis)
+void report_put_memory(struct np_buf *buf, const struct np_analysis *analysis)
 {
 	struct np_memory_growth most = { LEAK_BYTES - 1, 0 };
 	const struct np_run *run = analysis->run;
@@ -181,18 +127,10 @@ static void put_memory(struct np_buf *buf, const struct np_analysis *analysis)
 	}
 	if (!where)
 		return;
-	np_buf_printf(buf, "memory of rank %" PRId32 " (", where->id);
-	np_buf_add(buf, np_run_text(run, what));
-	np_buf_add(buf, ") grows by ");
-	np_text_bytes(buf, most.per_step);
-	np_buf_printf(buf, " from step to step, over %zu steps (%zu rank%s grow%s)\n", most.steps,
-		      growing, growing == 1 ? "" : "s", growing == 1 ? "s" : "");
-}
-
-void report_put_parts(struct np_buf *buf, const struct np_analysis *analysis)
-{
-	put_link(buf, analysis);
-	put_pipeline(buf, analysis);
-	put_experts(buf, analysis);
-	put_memory(buf, analysis);
+	np_say(buf,
+	       "memory of rank {1} ({2}) grows by {3} from step to step, over {4} steps; so does that"
+	       " of {5} of {6} ranks\n",
+	       NP_SAID_INT(where->id), NP_SAID_TEXT(np_run_text(run, what)),
+	       NP_SAID_BYTES(most.per_step), NP_SAID_INT(most.steps), NP_SAID_INT(growing),
+	       NP_SAID_INT(np_run_used(run)));
 }

@@ -193,18 +193,6 @@ static bool may_contain(const struct np_fix *a, const struct np_fix *b)
 	return a->kind != b->kind && a->kind <= NP_FIX_STAGE && b->kind <= NP_FIX_STAGE;
 }
 
-/* As an argument: what a shell would expand is quoted. */
-static void put_argument(struct np_buf *buf, const struct np_fix *fix)
-{
-	const char *quote = strpbrk(fix->what, "*?[ ") ? "'" : "";
-	char text[NP_FIX_TEXT + 16];
-
-	np_fix_format(fix, text);
-	np_buf_printf(buf, " --fix %s", quote);
-	np_text_safe(buf, text, strlen(text));
-	np_buf_add(buf, quote);
-}
-
 /* What to ask next, by the best repairs at hand. */
 static void put_next(struct np_buf *buf, const struct whatif_report *report)
 {
@@ -225,8 +213,8 @@ static void put_next(struct np_buf *buf, const struct whatif_report *report)
 		return;
 	if (count > 1) {
 		np_buf_add(buf, "several at once:");
-		put_argument(buf, named[0]);
-		put_argument(buf, named[1]);
+		report_put_fix(buf, named[0]);
+		report_put_fix(buf, named[1]);
 		np_buf_add(buf, "; ");
 	}
 	np_buf_add(buf, "the ranks to begin with: --top 3\n");
@@ -387,7 +375,6 @@ static int build(struct np_page *page, const struct whatif_report *report, struc
 	struct np_section *section;
 	int rc;
 
-	report_put_notes(page, &report->analysis->run->notes);
 	np_buf_printf(&np_page_add(page, "Verdict")->text, "%s\n", report->analysis->verdict.text);
 	put_replay(&np_page_add(page, "Replay")->text, report);
 	section = np_page_add(page, "Repairs, one at a time");
@@ -406,6 +393,10 @@ static int build(struct np_page *page, const struct whatif_report *report, struc
 	put_slack_line(&section->text, report);
 	put_efficiency_section(&np_page_add(page, "Efficiency")->text,
 			       &report->analysis->efficiency);
+	if (rc == NP_OK)
+		rc = report_put_notes(&np_page_add(page, "Trust")->text,
+				      &report->analysis->run->notes, err);
+	np_page_drop_empty(page);
 	return rc;
 }
 

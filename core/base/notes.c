@@ -2,6 +2,8 @@
 /* Notes: what a run did without, and why. */
 #include "npuprof/notes.h"
 
+#include "npuprof/order.h"
+
 #include <stdarg.h>
 
 static void release_note(struct np_note *note)
@@ -66,4 +68,103 @@ size_t np_notes_count(const struct np_notes *notes, enum np_note_kind kind)
 	for (size_t i = 0; i < notes->list.count; i++)
 		count += notes->list.item[i].kind == kind;
 	return count;
+}
+
+/* --- groups ---------------------------------------------------------------------------------- */
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* The same words, whatever the numbers among them. */
+static bool reads_alike(const char *a, const char *b)
+{
+	while (*a && *b) {
+		if (is_digit(*a) && is_digit(*b)) {
+			a += strspn(a, "0123456789.,");
+			b += strspn(b, "0123456789.,");
+		} else if (*a++ != *b++) {
+			return false;
+		}
+	}
+	return *a == *b;
+}
+
+static bool belongs(const struct np_note *note, const struct np_note *first)
+{
+	return note->kind == first->kind && note->rank != NP_NO_RANK && first->rank != NP_NO_RANK &&
+	       strcmp(note->what, first->what) == 0 && reads_alike(note->reason, first->reason);
+}
+
+static int add_to_group(struct np_note_groups *groups, const struct np_note *note,
+			struct np_err *err)
+{
+	struct np_note_group *group = NULL;
+	int64_t *rank;
+
+	for (size_t i = 0; i < groups->list.count && !group; i++) {
+		if (belongs(note, groups->list.item[i].first))
+			group = &groups->list.item[i];
+	}
+	if (!group) {
+		group = np_vec_add(&groups->list, err);
+		if (!group)
+			return NP_E_NOMEM;
+		*group = (struct np_note_group){ .first = note };
+	}
+	group->count++;
+	if (note->rank == NP_NO_RANK)
+		return NP_OK;
+	rank = np_vec_add(&group->ranks, err);
+	if (!rank)
+		return NP_E_NOMEM;
+	*rank = note->rank;
+	return NP_OK;
+}
+
+static int by_number(const void *left, const void *right)
+{
+	return np_order(*(const int64_t *)left, *(const int64_t *)right);
+}
+
+/* Each rank once. */
+static void sort_ranks(struct np_note_group *group)
+{
+	size_t kept = 0;
+
+	if (group->ranks.count > 0)
+		qsort(group->ranks.item, group->ranks.count, sizeof(int64_t), by_number);
+	for (size_t i = 0; i < group->ranks.count; i++) {
+		if (kept == 0 || group->ranks.item[i] != group->ranks.item[kept - 1])
+			group->ranks.item[kept++] = group->ranks.item[i];
+	}
+	group->ranks.count = kept;
+}
+
+int np_notes_group(const struct np_notes *notes, struct np_note_groups *ret, struct np_err *err)
+{
+	struct np_note_groups groups = { 0 };
+	int rc = NP_OK;
+
+	for (int kind = NP_NOTE_SKIPPED; kind <= NP_NOTE_WARNING; kind++) {
+		for (size_t i = 0; i < notes->list.count && rc == NP_OK; i++) {
+			if (notes->list.item[i].kind == (enum np_note_kind)kind)
+				rc = add_to_group(&groups, &notes->list.item[i], err);
+		}
+	}
+	for (size_t i = 0; i < groups.list.count; i++)
+		sort_ranks(&groups.list.item[i]);
+	if (rc == NP_OK)
+		*ret = groups;
+	else
+		np_note_groups_release(&groups);
+	return rc;
+}
+
+void np_note_groups_release(struct np_note_groups *groups)
+{
+	for (size_t i = 0; i < groups->list.count; i++)
+		np_vec_release(&groups->list.item[i].ranks);
+	np_vec_release(&groups->list);
 }

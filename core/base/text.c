@@ -272,12 +272,39 @@ size_t np_text_width(const char *text, size_t length)
 	return width;
 }
 
+/* Is this word a unit, whatever punctuation follows it? */
+static bool is_unit(const char *word, size_t length)
+{
+	static const char *const units[] = { "ns", "us", "ms", "s",    "B",   "kB",     "MB",
+					     "GB", "TB", "%",  "GB/s", "MHz", "TFLOP/s" };
+
+	while (length > 0 && strchr(".,;:)", word[length - 1]))
+		length--;
+	for (size_t i = 0; i < NP_COUNT(units); i++) {
+		if (strlen(units[i]) == length && memcmp(units[i], word, length) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* A word, and with a number the unit behind it: they never part at the end of a line. */
+static size_t unbroken(const char *text)
+{
+	size_t length = strcspn(text, " ");
+	size_t next;
+
+	if (length == 0 || !text[length] || text[length - 1] < '0' || text[length - 1] > '9')
+		return length;
+	next = strcspn(text + length + 1, " ");
+	return is_unit(text + length + 1, next) ? length + 1 + next : length;
+}
+
 void np_text_wrap(struct np_buf *buf, const char *text, size_t indent, size_t width)
 {
 	size_t column = indent;
 
 	while (*text) {
-		size_t length = strcspn(text, " ");
+		size_t length = unbroken(text);
 		size_t word = np_text_width(text, length);
 		bool first = column == indent;
 

@@ -3,6 +3,7 @@
 #define NP_ANALYSIS_H
 
 #include "npuprof/balance.h"
+#include "npuprof/breakdown.h"
 #include "npuprof/charge_sums.h"
 #include "npuprof/cluster.h"
 #include "npuprof/comm_sums.h"
@@ -52,6 +53,7 @@ struct np_analysis {
 	/* For those who read it. */
 	struct np_readiness readiness[NP_ANALYSIS_COUNT];
 	struct np_spreads spreads;
+	struct np_breakdown breakdown;
 	struct np_memory_growths memory_growths;
 	struct np_charge_order order; /* ranks by what their repair saves, then by charge */
 	struct np_job_findings findings;

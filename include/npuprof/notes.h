@@ -41,6 +41,21 @@ void np_note_add(struct np_notes *notes, enum np_note_kind kind, int32_t rank, c
 /* Move all notes of `from` behind those of `to`. */
 void np_notes_move(struct np_notes *to, struct np_notes *from);
 
+/* Notes that say the same of several ranks, but for numbers. */
+struct np_note_group {
+	const struct np_note *first;
+	size_t count;
+	NP_VEC(int64_t) ranks; /* ascending; empty where they are about none */
+};
+
+struct np_note_groups {
+	NP_VEC(struct np_note_group) list; /* what could not be used first, then as noted */
+};
+
+int np_notes_group(const struct np_notes *notes, struct np_note_groups *ret, struct np_err *err)
+	NP_MUST_USE;
+void np_note_groups_release(struct np_note_groups *groups);
+
 size_t np_notes_count(const struct np_notes *notes, enum np_note_kind kind);
 
 #endif /* NP_NOTES_H */

@@ -56,7 +56,8 @@ size_t np_text_width(const char *text, size_t length);
 /*
  * Append `text` broken at spaces, and a line end. The first line is already at
  * column `indent`; those that follow are indented to it, and all end before
- * column `width` unless a single word is longer. The text must be safe.
+ * column `width` unless a single word is longer; a number and its unit are one
+ * word. The text must be safe.
  */
 void np_text_wrap(struct np_buf *buf, const char *text, size_t indent, size_t width);
 

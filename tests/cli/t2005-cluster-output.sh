@@ -12,7 +12,7 @@ cd "$work" || exit 1
 run "$npuprof" cluster -d c -o out
 expect_exit 0
 expect_no_stderr
-expect_stdout_has '8 ranks of 8, 1 host, steps 10-12' ' r5 '
+expect_stdout_has '8 ranks of 8, 1 host, steps 10-12' 'rank 5 computed longest'
 expect 'it fits 100 columns' test "$(wc -L <"$work/stdout")" -le 100
 expect 'it fits one screen' test "$(wc -l <"$work/stdout")" -le 40
 
@@ -48,7 +48,7 @@ mine.txt'
 
 behaviour 'JSON has every field of the contract; what is not measured is null or empty'
 expect_equal "$(sqlite3 :memory: "SELECT group_concat(key, ' ') FROM json_each(readfile('$work/j1'))")" \
-	'schema input trust step_basis steps_from steps communicators roles stragglers verdict unattributed_ns charges links pipeline experts memory job_findings replay whatif critical_path efficiency'
+	'schema input trust step_basis steps_from steps communicators roles stragglers verdict unattributed_ns charges links pipeline experts memory job_findings replay whatif critical_path efficiency breakdown'
 expect_equal "$(sqlite3 :memory: "SELECT group_concat(key, ' ') FROM json_each(readfile('$work/j1'), '\$.steps[0].ranks[0]')")" \
 	'rank device host computing_ns communication_ns communication_not_overlapped_ns overlapped_ns free_ns bubble_ns stage_ns preparing_ns span_ns iteration_ns between_ns source host_step_ns e2e_ns partition dp pp tp cp ep'
 expect_equal "$(sqlite3 :memory: "SELECT group_concat(key, ' ') FROM json_each(readfile('$work/j1'), '\$.communicators[0].steps[0]')")" \
@@ -121,7 +121,7 @@ mkdir "$work/it's 2"
 mv "$(dirname "$(ls "$work"/left/host*/profiler_info_3.json)")" "$work/it's 2"
 cd "$work" || exit 1
 run "$npuprof" cluster -d left -d "it's 2" -o out
-expect_stdout_has "npuprof advisor -d left -d 'it'\\''s 2'" "npuprof cluster -d left -d 'it'\\''s 2' -f json"
+expect_stdout_has "npuprof advisor -d left -d 'it'\\''s 2'" "npuprof whatif -d left -d 'it'\\''s 2' --fix rank:5"
 
 behaviour 'what to pick must be there'
 run "$npuprof" cluster -d left --pick left/nothing
@@ -178,8 +178,8 @@ for words in 'cluster wide -q -o out' 'whatif wide -q' 'advisor wide -q' 'info w
 	at_80_columns "${arguments[@]}"
 	expect_equal "$words: $(grep -cE '^.{81}' "$work/stdout")" "$words: 0"
 done
-at_80_columns cluster wide -q -o out
-expect_stdout_has 'waiting' 'of others'
+at_80_columns cluster wide -q -v -o out
+expect_stdout_has 'others' 'waited'
 expect_equal "$(grep -cE '^ +10 ( [0-9.]+…[0-9.]+ [mu]s r[0-9]+ *){4}$' "$work/stdout")" 1
 # No step follows the last: it has no iteration.
 expect_equal "$(grep -cE '^ +11 ( [0-9.]+…[0-9.]+ [mu]s r[0-9]+ *){3} -$' "$work/stdout")" 1

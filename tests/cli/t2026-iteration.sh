@@ -62,11 +62,11 @@ expect_equal "$(cut -d '|' -f 1-5 "$work/db.np_step")" \
 	"$(awk -F '|' -v OFS='|' '{ print $2, $1, $3, $4, $5 }' "$work/db.lengths" | sort -t '|' -k 1n -k 2n)"
 
 behaviour 'the screen says which it is, and what is between'
-run "$npuprof" cluster "$work/db" -o "$work/out"
-expect_stdout_has 'iteration' 'between steps:' 'dataloader' 'step 13 has none'
+run "$npuprof" cluster "$work/db" -o "$work/out" -v
+expect_stdout_has 'Where the iteration goes' 'between steps:' 'the data loader' 'step 13 has none'
 expect_stdout_lacks 'step span'
-run "$npuprof" cluster "$work/db" -o "$work/out" --steps 13
-expect_stdout_has 'step span'
+run "$npuprof" cluster "$work/db" -o "$work/out" --steps 13 -v
+expect_stdout_has 'step span' 'Where the step goes'
 
 behaviour 'steps that are left out change no iteration'
 analyse one "$work/db" --steps 11

@@ -36,8 +36,7 @@ expect_equal "$(sqlite3 "$db" "SELECT transport FROM np_link WHERE verdict = 'sl
 
 behaviour 'the screen says so in one line, with both ends and the speed of other links'
 run "$npuprof" cluster -d "$work/c" -o "$work/out"
-expect_stdout_says 'slow link: rank 7 to rank 8, RDMA'
-expect_stdout_says 'GB/s, its like'
+expect_stdout_says 'slow link from rank 7 to rank 8: RDMA' 'GB/s, comparable links'
 
 behaviour 'a link that is slower yet is named too: it outlives everything that ran beside it'
 analyse --schedule dp --ranks 8 --seed 3 --slow-link 3-7:8

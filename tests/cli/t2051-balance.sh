@@ -22,7 +22,7 @@ behaviour 'the screen of whatif says it in one line, the JSON of both commands h
 run "$npuprof" whatif -q -d "$work/stage-2"
 expect_exit 0
 expect_stdout_has 'by the published rule, without gaps: step '
-expect_stdout_has 'of that stage 3 11'
+expect_stdout_says 'of that stage 3 11'
 for command in whatif cluster; do
 	run "$npuprof" $command -q -f json -d "$work/stage-2" -o "$work/out"
 	expect_exit 0

@@ -98,6 +98,33 @@ static void a_note_that_found_no_memory_is_remembered_as_lost(void **state)
 	assert_survives_faults(add_and_move);
 }
 
+/* Three ranks say the same but for a number, another one says something else. */
+static void notes_that_say_the_same_but_for_numbers_are_one_group(void **state)
+{
+	struct np_notes notes = { 0 };
+	struct np_note_groups groups;
+	struct np_err err = NP_ERR_INIT;
+
+	(void)state;
+	np_note_add(&notes, NP_NOTE_WARNING, 3, "d", "analysis.db", "12 values disagree");
+	np_note_add(&notes, NP_NOTE_WARNING, 1, "b", "analysis.db", "7 values disagree");
+	np_note_add(&notes, NP_NOTE_SKIPPED, 1, "b", "analysis.db", "7 values disagree");
+	np_note_add(&notes, NP_NOTE_WARNING, 1, "b", "analysis.db", "1.5 values disagree");
+	np_note_add(&notes, NP_NOTE_WARNING, 2, "b", "analysis.db", "7 values are missing");
+	np_note_add(&notes, NP_NOTE_WARNING, NP_NO_RANK, "e", "analysis.db", "7 values disagree");
+	assert_ok(np_notes_group(&notes, &groups, &err), err);
+	assert_int_equal(groups.list.count, 4);
+	assert_int_equal(groups.list.item[0].first->kind, NP_NOTE_SKIPPED);
+	assert_int_equal(groups.list.item[1].count, 3);
+	assert_int_equal(groups.list.item[1].first->rank, 3);
+	assert_int_equal(groups.list.item[1].ranks.count, 2);
+	assert_int_equal(groups.list.item[1].ranks.item[0], 1);
+	assert_int_equal(groups.list.item[1].ranks.item[1], 3);
+	assert_int_equal(groups.list.item[3].ranks.count, 0);
+	np_note_groups_release(&groups);
+	np_notes_release(&notes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -107,6 +134,7 @@ int main(void)
 		cmocka_unit_test(moving_no_notes_changes_nothing),
 		cmocka_unit_test(that_a_note_was_lost_moves_along),
 		cmocka_unit_test(a_note_that_found_no_memory_is_remembered_as_lost),
+		cmocka_unit_test(notes_that_say_the_same_but_for_numbers_are_one_group),
 	};
 
 	return cmocka_run_group_tests_name("notes", tests, NULL, NULL);

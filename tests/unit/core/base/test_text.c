@@ -575,6 +575,15 @@ static void the_last_part_of_a_path_follows_its_last_slash(void **state)
 	assert_string_equal(np_text_last_part("a/"), "");
 }
 
+static void a_number_and_its_unit_stand_in_one_line(void **state)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf buf = NP_BUF_INIT;
+
+	(void)state;
+	np_text_wrap(&buf, "it saves 9.11 ms, (22 %); 5 ranks", 0, 14);
+	assert_string_equal(buf.text, "it saves\n9.11 ms,\n(22 %); 5\nranks\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -613,6 +622,7 @@ int main(void)
 		cmocka_unit_test(the_nearest_of_several_is_taken),
 		cmocka_unit_test(an_absent_cell_is_no_number),
 		cmocka_unit_test(another_word_is_not_suggested),
+		cmocka_unit_test(a_number_and_its_unit_stand_in_one_line),
 	};
 
 	return cmocka_run_group_tests_name("text", tests, NULL, NULL);

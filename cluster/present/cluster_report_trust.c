@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Says how far a report can be trusted: what was matched, what is missing, what was left out. */
+#include "cluster_report.h"
+
+#include "cli/prepare/trust_json.h"
+
+#include "npuprof/align.h"
+#include "npuprof/ranges.h"
+#include "npuprof/say.h"
+#include "npuprof/text.h"
+
+#include <inttypes.h>
+
+/* Longer lists end with how many more there are and where to see them. */
+#define MAX_NOTES 5
+
+/* What the clocks are wrong by: as ends differ, or as much as they contradict what happened. */
+static void put_clock(struct np_buf *text, const struct np_clock *clock)
+{
+	const char *how = clock->recorded                      ? "as recorded"
+			  : clock->method == NP_CLOCK_MANIFEST ? "from the manifest"
+							       : "from the ends of operators";
+
+	if (clock->method == NP_CLOCK_NONE ||
+	    (clock->residual_p90 == NP_UNKNOWN && clock->violations == 0))
+		return;
+	if (clock->violation_max > clock->residual_p90)
+		np_say(text,
+		       "; clocks {1}, error ≥ {2}: operators that end before all had started: {3}",
+		       NP_SAID_TEXT(how), NP_SAID_TIME(clock->violation_max),
+		       NP_SAID_INT(clock->violations));
+	else
+		np_say(text, "; clocks {1}, error ≤ {2} (p90)", NP_SAID_TEXT(how),
+		       NP_SAID_TIME(clock->residual_p90));
+}
+
+/* How far the figures across ranks can be trusted, in a line. */
+static void put_matched(struct np_buf *text, const struct cluster_report *report)
+{
+	const struct np_align *align = report->analysis->align;
+	const struct np_clock *clock = report->analysis->clock;
+	const struct np_waits *waits = &report->analysis->waits;
+
+	if (align->op_count == 0)
+		return;
+	np_say(text, "{1} of {2} communication operators matched over ranks",
+	       NP_SAID_INT(align->matched), NP_SAID_INT(align->op_count));
+	put_clock(text, clock);
+	if (waits->agreement_p90 != NP_UNKNOWN)
+		np_say(text, "; two ways to measure waiting agree within {1} (p90)",
+		       NP_SAID_TIME(waits->agreement_p90));
+	np_buf_add_char(text, '\n');
+	if (clock->components > 1)
+		np_say(text, "{1} sets of ranks share no operator: their clocks are unrelated\n",
+		       NP_SAID_INT(clock->components));
+}
+
+/* --- notes ----------------------------------------------------------------------------------- */
+
+/* A path may hold line ends, which would look like lines of ours. */
+static void put_safe(struct np_buf *buf, const char *text)
+{
+	np_text_safe(buf, text, strlen(text));
+}
+
+void report_put_note(struct np_buf *buf, const struct np_note *note)
+{
+	np_buf_add(buf, note->kind == NP_NOTE_SKIPPED ? "not used: " : "note: ");
+	if (note->rank != NP_NO_RANK)
+		np_buf_printf(buf, "rank %" PRId32, note->rank);
+	if (note->rank == NP_NO_RANK || strcmp(note->what, "rank") != 0)
+		np_buf_printf(buf, "%s%s", note->rank == NP_NO_RANK ? "" : " ", note->what);
+	if (!strstr(note->reason, note->path)) {
+		np_buf_add(buf, " (");
+		put_safe(buf, note->path);
+		np_buf_add(buf, ")");
+	}
+	np_buf_add(buf, ": ");
+	put_safe(buf, note->reason);
+	np_buf_add(buf, "\n");
+}
+
+/* The same of several ranks: which, and what is said of the first. */
+static void put_note_group(struct np_buf *buf, const struct np_note_group *group)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf ranks = NP_BUF_INIT;
+	const struct np_note *first = group->first;
+	bool skipped = first->kind == NP_NOTE_SKIPPED;
+
+	np_ranges_format(&ranks, group->ranks.item, group->ranks.count);
+	if (strcmp(first->what, "rank") == 0)
+		np_say(buf,
+		       skipped ? "not used: {1} ranks ({2}), such as rank {3}: {4}\n"
+			       : "note: {1} ranks ({2}), such as rank {3}: {4}\n",
+		       NP_SAID_INT(group->ranks.count), NP_SAID_TEXT(ranks.text),
+		       NP_SAID_INT(first->rank), NP_SAID_TEXT(first->reason));
+	else
+		np_say(buf,
+		       skipped ? "not used: {5} of {1} ranks ({2}), such as rank {3}: {4}\n"
+			       : "note: {5} of {1} ranks ({2}), such as rank {3}: {4}\n",
+		       NP_SAID_INT(group->ranks.count), NP_SAID_TEXT(ranks.text),
+		       NP_SAID_INT(first->rank), NP_SAID_TEXT(first->reason),
+		       NP_SAID_TEXT(first->what));
+	buf->failed |= ranks.failed;
+}
+
+int report_put_notes(struct np_buf *buf, const struct np_notes *notes, struct np_err *err)
+{
+	struct np_note_groups groups;
+	size_t left = 0;
+	int rc = np_notes_group(notes, &groups, err);
+
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < groups.list.count; i++) {
+		const struct np_note_group *group = &groups.list.item[i];
+
+		if (i >= MAX_NOTES)
+			left += group->count;
+		else if (group->ranks.count > 1)
+			put_note_group(buf, group);
+		else
+			report_put_note(buf, group->first);
+	}
+	if (left > 0)
+		np_say(buf, "… and {1} more: npuprof cluster -f csv --table np_skipped lists all\n",
+		       NP_SAID_INT(left));
+	np_note_groups_release(&groups);
+	return NP_OK;
+}
+
+/* --- what is missing ------------------------------------------------------------------------- */
+
+static void put_missing(struct np_buf *text, const struct np_analysis *analysis)
+{
+	const struct np_readiness *withheld[NP_ANALYSIS_COUNT];
+	size_t count = trust_withheld(analysis, withheld);
+	bool begun = false;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct np_readiness *each = withheld[i];
+		const struct np_readiness *next = i + 1 < count ? withheld[i + 1] : NULL;
+
+		np_buf_add(text, begun ? "" : "not known: ");
+		begun = true;
+		np_buf_add(text, each->name);
+		if (next && strcmp(each->missing, next->missing) == 0 &&
+		    strcmp(each->cure, next->cure) == 0) {
+			np_buf_add(text, ", ");
+			continue;
+		}
+		np_say(text, ": {1}; collect with {2}\n", NP_SAID_TEXT(each->missing),
+		       NP_SAID_TEXT(each->cure));
+		begun = false;
+	}
+}
+
+int report_put_trust_section(struct np_page *page, const struct cluster_report *report,
+			     struct np_err *err)
+{
+	struct np_section *section = np_page_add(page, "Trust");
+	int rc;
+
+	section->hang = 2;
+	put_matched(&section->text, report);
+	put_missing(&section->text, report->analysis);
+	rc = report_put_notes(&section->text, &report->analysis->run->notes, err);
+	np_page_drop_empty(page);
+	return rc;
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shows where the step goes: a bar, its parts, why devices are idle, and what the model did. */
+#include "cluster_report.h"
+
+#include "npuprof/say.h"
+#include "npuprof/text.h"
+
+#include <inttypes.h>
+
+/* The bar is no longer than this, however wide the screen is. */
+#define MAX_BAR 76
+
+/* Below this share of the step it says nothing. */
+#define WORTH_A_LINE 0.01
+
+/* Less than this share of the steps' time is no news. */
+#define WORTH_SAYING 0.02
+
+/* A part of the step: its letter in the bar and its words. */
+static const struct {
+	char letter;
+	const char *words; /* time, share */
+} parts[NP_WHERE_KINDS] = {
+	[NP_WHERE_COMPUTING] = { '#', "computing (#) {1} ({2})" },
+	[NP_WHERE_WAIT] = { 'w', "waiting for other ranks (w) {1} ({2})" },
+	[NP_WHERE_TRANSFER] = { '=', "transfer (=) {1} ({2})" },
+	[NP_WHERE_COMMUNICATION] = { 'c', "exposed communication (c) {1} ({2})" },
+	[NP_WHERE_COPY] = { 'm', "copies (m) {1} ({2})" },
+	[NP_WHERE_IDLE] = { '.', "idle (.) {1} ({2})" },
+};
+
+static const char *const idle_words[NP_BETWEEN_KINDS] = {
+	[NP_BETWEEN_DATALOADER] = "the data loader {1} ({2})",
+	[NP_BETWEEN_HOST] = "the host had not launched {1} ({2})",
+	[NP_BETWEEN_OTHER] = "launched, not started {1} ({2})",
+	[NP_BETWEEN_UNKNOWN] = "unknown {1} ({2})",
+};
+
+/* So many letters for each part as is its share, all together as wide as the bar. */
+static void put_bar(struct np_buf *text, const struct np_breakdown *where, size_t width)
+{
+	size_t length = width < MAX_BAR + 4 ? (width > 14 ? width - 4 : 10) : MAX_BAR;
+	double share = 0;
+	size_t put = 0;
+
+	np_buf_add_char(text, '[');
+	for (int i = 0; i < NP_WHERE_KINDS; i++) {
+		size_t to;
+
+		share += where->parts[i].share;
+		to = (size_t)(share * (double)length + 0.5);
+		to = to > length ? length : to;
+		np_buf_add_repeated(text, parts[i].letter, to > put ? to - put : 0);
+		put = to > put ? to : put;
+	}
+	np_buf_add_repeated(text, ' ', length - put);
+	np_buf_add(text, "]\n");
+}
+
+/* A part that rounds to nothing has no words. */
+static void put_parts_line(struct np_buf *text, const struct np_breakdown *where)
+{
+	const char *between = "";
+
+	for (int i = 0; i < NP_WHERE_KINDS; i++) {
+		const struct np_where_part *part = &where->parts[i];
+
+		if (part->share < WORTH_A_LINE / 2 && i != NP_WHERE_COMPUTING)
+			continue;
+		np_buf_add(text, between);
+		np_say(text, parts[i].words, NP_SAID_TIME(part->mean), NP_SAID_SHARE(part->share));
+		between = ", ";
+	}
+	np_buf_add_char(text, '\n');
+}
+
+/* Why devices are idle, and how much of that is between steps, where no span has it. */
+static void put_idle(struct np_buf *text, const struct np_breakdown *where)
+{
+	const char *between = " ";
+
+	if (where->parts[NP_WHERE_IDLE].share < WORTH_A_LINE)
+		return;
+	np_say(text, "idle because:");
+	for (int i = 0; i < NP_BETWEEN_KINDS; i++) {
+		const struct np_where_part *part = &where->idle[i];
+
+		if (part->share < WORTH_A_LINE / 2)
+			continue;
+		np_buf_add(text, between);
+		np_say(text, idle_words[i], NP_SAID_TIME(part->mean), NP_SAID_SHARE(part->share));
+		between = ", ";
+	}
+	if (where->between.share >= WORTH_A_LINE / 2)
+		np_say(text, "; between steps: {1} ({2})", NP_SAID_TIME(where->between.mean),
+		       NP_SAID_SHARE(where->between.share));
+	np_buf_add_char(text, '\n');
+}
+
+/*
+ * What the host did of a step before the device began with it. It matters where
+ * the device may have waited for it: between steps, or before the only one.
+ */
+static void put_preparing(struct np_buf *text, const struct np_spreads *spreads, size_t steps)
+{
+	np_ns preparing = spreads->total[NP_Q_PREPARING];
+	const struct np_spread *most = NULL;
+	np_ns idle =
+		spreads->basis == NP_BASIS_ITERATION ? spreads->total[NP_Q_BETWEEN] : preparing;
+
+	for (size_t i = 0; i < steps; i++) {
+		const struct np_spread *each = &spreads->steps[i][NP_Q_PREPARING];
+
+		if (each->ranks > 0 && (!most || each->most > most->most))
+			most = each;
+	}
+	if (!most || (double)preparing < WORTH_A_LINE * (double)spreads->total[NP_Q_STEP] ||
+	    (double)idle < WORTH_A_LINE * (double)spreads->total[NP_Q_STEP])
+		return;
+	if (most->most_rank < 0)
+		np_say(text,
+		       "preparing, from the host's begin of a step to the device's: {1} at most\n",
+		       NP_SAID_TIME(most->most));
+	else
+		np_say(text,
+		       "preparing, from the host's begin of a step to the device's: {1} at most, on"
+		       " rank {2}\n",
+		       NP_SAID_TIME(most->most), NP_SAID_INT(most->most_rank));
+}
+
+static void put_pipeline(struct np_buf *buf, const struct np_analysis *analysis)
+{
+	const struct np_pipeline *pipeline = &analysis->pipeline;
+	struct np_pipeline_time sum = { 0 };
+	bool marked = false;
+	double span;
+
+	for (size_t i = 0; i < pipeline->list.count; i++) {
+		const struct np_pipeline_time *time = &pipeline->list.item[i];
+
+		sum.span += time->span;
+		sum.ideal += time->ideal;
+		sum.excess += time->excess;
+		sum.imbalance += time->imbalance;
+		sum.transfer += time->transfer;
+		sum.host += time->host;
+		/* Of several steps in one, each has a warm-up that looks like waiting in between.
+		 */
+		marked = marked || time->step != NP_STR_NONE;
+	}
+	span = (double)sum.span;
+	if (sum.span == 0 || (double)sum.excess < WORTH_SAYING * (double)sum.span)
+		return;
+	np_say(buf,
+	       marked ? "pipeline of {1} stages: {2} idle, {3} if even; in the steady phase waiting"
+			" {4}, transfer {5}, host {6}\n"
+		      : "pipeline of {1} stages: {2} idle, {3} if even; in the steady phase waiting"
+			" {4}, transfer {5}, host {6}, if all of it is one step: none is marked\n",
+	       NP_SAID_INT(pipeline->stages),
+	       NP_SAID_SHARE((double)(sum.ideal + sum.excess) / span),
+	       NP_SAID_SHARE((double)sum.ideal / span), NP_SAID_SHARE((double)sum.imbalance / span),
+	       NP_SAID_SHARE((double)sum.transfer / span), NP_SAID_SHARE((double)sum.host / span));
+}
+
+static void put_experts(struct np_buf *buf, const struct np_analysis *analysis)
+{
+	np_ns span = analysis->spreads.total[NP_Q_STEP];
+	const struct np_expert_total *total = &analysis->experts.total;
+
+	if (total->ranks == 0 || total->lost == NP_UNKNOWN || span == NP_UNKNOWN ||
+	    (double)total->lost < WORTH_SAYING * (double)span)
+		return;
+	np_say(buf,
+	       "uneven experts cost {1} of a rank's step ({2}); rank {3} got {4} more tokens than the"
+	       " mean\n",
+	       NP_SAID_TIME(total->lost / (np_ns)(total->ranks * total->steps)),
+	       NP_SAID_SHARE((double)total->lost / (double)span),
+	       NP_SAID_INT(analysis->run->ranks[total->busiest]->id), NP_SAID_SHARE(total->over));
+}
+
+/* Below a percent somebody is always longest. */
+static void put_longest(struct np_buf *text, const struct np_analysis *analysis)
+{
+	const struct np_longest *longest = &analysis->spreads.longest;
+
+	if (longest->steps > 0 && longest->over >= WORTH_A_LINE)
+		np_say(text,
+		       "rank {1} computed longest in {2} of {3} steps, on average {4} over the median"
+		       " rank\n",
+		       NP_SAID_INT(longest->rank), NP_SAID_INT(longest->steps),
+		       NP_SAID_INT(analysis->cluster->steps.count), NP_SAID_SHARE(longest->over));
+}
+
+/* Whose mean it is. */
+static void put_mean(struct np_buf *text, const struct np_analysis *analysis)
+{
+	const struct np_breakdown *where = &analysis->breakdown;
+	size_t used = np_run_used(analysis->run);
+	bool marked = analysis->cluster->steps.count > 1 ||
+		      (analysis->cluster->steps.count == 1 &&
+		       np_run_text(analysis->run, analysis->cluster->steps.item[0]));
+	const char *sentence = "{1}, the mean of {2} devices and {3} steps: ";
+
+	if (!marked)
+		sentence =
+			where->devices == 1
+				? "{1} from the first task to the last, no step is marked: "
+				: "{1} from the first task to the last, the mean of {2} devices, no"
+				  " step is marked: ";
+	else if (where->devices == 1)
+		sentence = where->steps == 1 ? "{1} in one step: " : "{1}, the mean of {3} steps: ";
+	else if (where->devices == used)
+		sentence = where->steps == 1 ? "{1}, the mean of {2} ranks in one step: "
+					     : "{1}, the mean of {2} ranks and {3} steps: ";
+	np_say(text, sentence, NP_SAID_TIME(where->mean), NP_SAID_INT(where->devices),
+	       NP_SAID_INT(where->steps));
+}
+
+void report_put_where(struct np_page *page, const struct cluster_report *report)
+{
+	const struct np_analysis *analysis = report->analysis;
+	const struct np_breakdown *where = &analysis->breakdown;
+	struct np_section *section;
+
+	section = np_page_add(page, where->basis == NP_BASIS_ITERATION ? "Where the iteration goes"
+								       : "Where the step goes");
+	if (where->cells > 0) {
+		put_bar(&section->text, where, report->width);
+		put_mean(&section->text, analysis);
+		put_parts_line(&section->text, where);
+		put_idle(&section->text, where);
+	}
+	put_preparing(&section->text, &analysis->spreads, analysis->cluster->steps.count);
+	put_longest(&section->text, analysis);
+	put_pipeline(&section->text, analysis);
+	put_experts(&section->text, analysis);
+	np_page_drop_empty(page);
+}
