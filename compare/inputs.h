@@ -7,10 +7,8 @@
 #include "npuprof/analysis.h"
 
 /*
- * Load and measure one side: a directory of a cluster or a rank, a database, a trace
- * (.json, .json.gz) of an NPU or a GPU, or a directory with a GPU's trace per rank. `common` gives
- * threads and quietness, `ranks` and `steps` the choice of this side. NP_E_USAGE for what is none
- * of these.
+ * Load and measure one side: whatever np_discover() finds ranks in. `common` gives threads and
+ * quietness, `ranks` and `steps` the choice of this side. NP_E_USAGE for what is not there.
  */
 int inputs_load(const char *path, const struct np_common *common, struct np_analysis **ret,
 		struct np_err *err) NP_MUST_USE;

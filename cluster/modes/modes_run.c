@@ -24,7 +24,7 @@ static unsigned known_to_miss(const struct np_run *run, size_t index)
 
 	/* Of a trace nobody has looked for marks. */
 	if (!rank || !source->file[NP_FILE_RANK_DB] || source->file[NP_FILE_TRACE] ||
-	    source->file[NP_FILE_GPU_TRACE])
+	    source->file[NP_FILE_KINETO])
 		return 0;
 	if (!(rank->contents & NP_HAS_MARKS))
 		absent |= NP_DETAIL_MARKS;

@@ -77,8 +77,7 @@ static bool cmp_is_gpu(const struct comparison *comparison, enum cmp_which which
 {
 	const struct np_run *run = comparison->sides[which].analysis->run;
 
-	return run->sources.item[comparison->pairs.item[0].rank[which]].file[NP_FILE_GPU_TRACE] !=
-	       NULL;
+	return (run->ranks[comparison->pairs.item[0].rank[which]]->contents & NP_OF_GPU) != 0;
 }
 
 /* Does the GPU's trace tell classes by operators? */

@@ -332,6 +332,7 @@ enum np_contents {
 	NP_HAS_FRAMEWORK_CALLS = 1 << 3,
 	NP_HAS_COUNTERS = 1 << 4, /* of the AI cores, per task */
 	NP_HAS_MARKS = 1 << 5,    /* mstx */
+	NP_OF_GPU = 1 << 6,       /* it ran on one: kernels of CUDA, operators of NCCL */
 };
 
 /*

@@ -29,6 +29,7 @@ enum np_kind {
 	NP_KIND_MSPROF,    /* PROF_* of msprof, exported */
 	NP_KIND_MSMONITOR, /* a single database */
 	NP_KIND_CLUSTER,   /* cluster_analysis_output: what an analysis made of profiles */
+	NP_KIND_KINETO,    /* a trace of PyTorch's own profiler */
 	NP_KIND_COUNT,
 };
 
@@ -48,7 +49,7 @@ enum np_file {
 	NP_FILE_MODULE_MEMORY, /* npu_module_mem.csv */
 	NP_FILE_INFO,          /* profiler_info_N.json, info.json.N */
 	NP_FILE_METADATA,      /* profiler_metadata.json */
-	NP_FILE_GPU_TRACE,     /* of PyTorch on a GPU; only comparisons take it */
+	NP_FILE_KINETO,        /* a trace of PyTorch's own profiler, of a GPU or an NPU */
 	NP_FILE_CLUSTER_DB,    /* cluster_analysis.db: the derived figures of all ranks */
 	NP_FILE_COUNT,
 };

@@ -53,7 +53,11 @@ struct np_trace_event {
 	bool bad;             /* a member has the wrong type or is no time; it reads as absent */
 	struct np_slice name; /* escapes are decoded */
 	struct np_slice cat;
-	np_ns ts_ns;  /* the file's µs, text or number, to the ns; NP_UNKNOWN if absent */
+	/*
+	 * The file's µs, text or number, to the ns; NP_UNKNOWN if absent. What counts from a
+	 * base (np_trace_info) that stands before the events has it added.
+	 */
+	np_ns ts_ns;
 	np_ns dur_ns; /* likewise; it may be negative */
 	struct np_trace_id pid;
 	struct np_trace_id tid;
@@ -87,6 +91,8 @@ struct np_trace_info {
 	struct np_slice display_time_unit; /* "ms" or "ns", without quotes */
 	int64_t base_time_ns;              /* "baseTimeNanoseconds": what Kineto's ts count from */
 	struct np_slice distributed_info;  /* JSON text as written, for np_json_parse() */
+	bool kineto; /* members that only Kineto writes: "schemaVersion", "deviceProperties" */
+	bool cuda;   /* those of its back-ends for GPUs: "cuda_runtime_version" … */
 };
 
 struct np_trace;

@@ -175,10 +175,11 @@ const size_t adv_view_run_key_count = RUN_COUNT;
 
 static struct np_cell framework_cell(const struct adv_view_rank *source)
 {
-	static const char *const names[] = { [NP_KIND_PYTORCH] = "pytorch",
-					     [NP_KIND_MINDSPORE] = "mindspore",
-					     [NP_KIND_MSPROF] = "msprof",
-					     [NP_KIND_MSMONITOR] = "msmonitor" };
+	static const char *const names[] = {
+		[NP_KIND_PYTORCH] = "pytorch", [NP_KIND_MINDSPORE] = "mindspore",
+		[NP_KIND_MSPROF] = "msprof",   [NP_KIND_MSMONITOR] = "msmonitor",
+		[NP_KIND_CLUSTER] = "cluster", [NP_KIND_KINETO] = "kineto"
+	};
 
 	return np_cell_text(names[source->run->sources.item[source->index].kind]);
 }

@@ -296,6 +296,7 @@ struct np_trace {
 	const char *wrong;
 	uint64_t wrong_offset;
 	struct np_walk walk;
+	np_ns base; /* that times count from; NP_UNKNOWN: none is known */
 
 	enum kept keeping; /* the member being read, or KEPT_COUNT */
 	struct np_buf kept[KEPT_COUNT];
@@ -328,9 +329,24 @@ static enum np_json_step step_begin(struct np_trace *trace, struct np_cursor *cu
 	return NP_STEP_DONE;
 }
 
+/* Members whose name alone says who wrote the file. */
+static void see_writer(struct np_trace *trace, const struct np_token *key)
+{
+	static const char *const kineto[] = { "schemaVersion", "deviceProperties" };
+	static const char *const cuda[] = { "cupti_version", "cuda_runtime_version",
+					    "cuda_driver_version", "hip_runtime_version",
+					    "hip_driver_version" };
+
+	for (size_t i = 0; i < NP_COUNT(kineto); i++)
+		trace->info.kineto |= np_key_is(key, kineto[i]);
+	for (size_t i = 0; i < NP_COUNT(cuda); i++)
+		trace->info.cuda |= np_key_is(key, cuda[i]);
+}
+
 /* Behind the name of a member other than the events: keep its value or walk over it. */
 static void begin_member(struct np_trace *trace, const struct np_token *key)
 {
+	see_writer(trace, key);
 	trace->walk = NP_WALK_INIT;
 	trace->place = AT_MEMBER;
 	for (trace->keeping = 0; trace->keeping < KEPT_COUNT; trace->keeping++) {
@@ -619,6 +635,19 @@ static int reserve_scratch(struct np_trace *trace, const struct np_token *args, 
 	return NP_OK;
 }
 
+/* Times that are not less than the base are none that count from it: older files have such. */
+static void count_from_base(struct np_trace *trace)
+{
+	np_ns *at = &trace->event.ts_ns;
+
+	if (trace->base == NP_UNKNOWN || *at == NP_UNKNOWN || *at >= trace->base)
+		return;
+	if (__builtin_add_overflow(*at, trace->base, at)) {
+		*at = NP_UNKNOWN;
+		trace->event.bad = true;
+	}
+}
+
 int np_trace_next(struct np_trace *trace, const struct np_trace_event **ret, struct np_err *err)
 {
 	int rc = trace->wrong ? fail(trace, err) : NP_OK;
@@ -633,6 +662,7 @@ int np_trace_next(struct np_trace *trace, const struct np_trace_event **ret, str
 	*ret = NULL;
 	if (trace->ready) {
 		make_event(trace->member, &trace->window, &trace->event);
+		count_from_base(trace);
 		trace->tally.events++;
 		trace->tally.bad += trace->event.bad;
 		*ret = &trace->event;
@@ -647,6 +677,7 @@ static int begin(struct np_trace *trace, struct np_err *err)
 
 	while (rc == NP_OK && !trace->entered)
 		rc = go_on(trace, err);
+	trace->base = trace->info.base_time_ns > 0 ? trace->info.base_time_ns : NP_UNKNOWN;
 	return rc;
 }
 

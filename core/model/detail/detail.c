@@ -328,8 +328,8 @@ static int read_everything(struct detail_load *load)
 		rc = detail_read_kernels(load);
 	if (rc == NP_OK && !load->db_used && load->source->file[NP_FILE_TRACE])
 		rc = detail_read_trace(load);
-	if (rc == NP_OK && load->source->file[NP_FILE_GPU_TRACE])
-		rc = detail_read_gpu_trace(load);
+	if (rc == NP_OK && load->source->file[NP_FILE_KINETO])
+		rc = detail_read_kineto(load);
 	if (rc == NP_OK)
 		rc = detail_read_memory(load);
 	if (rc == NP_OK)

@@ -114,7 +114,7 @@ void detail_pmu_release(struct detail_pmu *pmu);
 /* Readers. Each returns NP_OK unless memory runs out; what cannot be read is noted. */
 int detail_read_db(struct detail_load *load) NP_MUST_USE;
 int detail_read_trace(struct detail_load *load) NP_MUST_USE;
-int detail_read_gpu_trace(struct detail_load *load) NP_MUST_USE;
+int detail_read_kineto(struct detail_load *load) NP_MUST_USE;
 int detail_read_kernels(struct detail_load *load) NP_MUST_USE;
 int detail_read_memory(struct detail_load *load) NP_MUST_USE;
 int detail_read_settings(struct detail_load *load) NP_MUST_USE;

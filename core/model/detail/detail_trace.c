@@ -137,7 +137,7 @@ static bool framework_kind(const struct detail_trace *trace, const struct np_tra
 			   enum np_framework_kind *ret)
 {
 	if (np_slice_is(event->cat, "cpu_op") ||
-	    (trace->gpu &&
+	    (trace->kineto &&
 	     (np_slice_is(event->cat, "user_annotation") || np_slice_is(event->cat, "operator"))))
 		*ret = np_slice_begins(event->name, VENDOR_STEP)  ? NP_FRAMEWORK_STEP
 		       : np_slice_is(event->name, "mstx_mark_op") ? NP_FRAMEWORK_MARK
@@ -480,21 +480,28 @@ static int take_counter(struct detail_trace *trace, const struct np_trace_event 
 	return trace_is_frequency(lane, event) ? take_frequency(trace, lane, event) : NP_OK;
 }
 
-static int take_gpu_event(struct detail_trace *trace, const struct np_trace_event *event)
+static int take_kineto_event(struct detail_trace *trace, const struct np_trace_event *event)
 {
+	size_t before = trace->detail->framework.count;
 	enum np_framework_kind kind;
+	int rc;
 
+	if (np_slice_is(event->cat, "ac2g"))
+		return detail_kineto_take_arrow(trace, event);
 	if (event->phase == 's' || event->phase == 'f')
 		return take_flow(trace, event);
-	if (event->phase == 'X' && framework_kind(trace, event, &kind))
-		return take_slice(trace, event);
-	return detail_gpu_take(trace, event);
+	if (event->phase != 'X' || !framework_kind(trace, event, &kind))
+		return detail_kineto_take(trace, event);
+	rc = take_slice(trace, event);
+	if (rc < 0 || kind != NP_FRAMEWORK_OP || trace->detail->framework.count == before)
+		return rc;
+	return detail_kineto_take_site(trace, event);
 }
 
 static int take_event(struct detail_trace *trace, const struct np_trace_event *event)
 {
-	if (trace->gpu)
-		return take_gpu_event(trace, event);
+	if (trace->kineto)
+		return take_kineto_event(trace, event);
 	switch (event->phase) {
 	case 'X':
 		return take_slice(trace, event);
@@ -588,12 +595,12 @@ static void report_found(struct detail_trace *trace)
 		{ detail->calls.count, NP_DETAIL_CALLS },
 		{ detail->framework.count, DETAIL_OF_FRAMEWORK | DETAIL_OF_FRAMEWORK_IN_BRIEF },
 		{ detail->marks.count, NP_DETAIL_MARKS },
-		{ trace->gpu ? detail->ops.count : trace->ops.count, NP_DETAIL_OPS },
+		{ trace->kineto ? detail->ops.count : trace->ops.count, NP_DETAIL_OPS },
 		{ detail->sub_tasks.count, NP_DETAIL_SUB_TASKS },
 		{ detail->frequency.count, NP_DETAIL_FREQUENCY },
 		{ detail->gc.count, NP_DETAIL_GC },
 		{ detail->kernels.count, NP_DETAIL_KERNELS | NP_DETAIL_LAUNCHES },
-		{ trace->gpu ? detail->memory_ops.count : 0, NP_DETAIL_MEMORY_OPS },
+		{ trace->kineto ? detail->memory_ops.count : 0, NP_DETAIL_MEMORY_OPS },
 	};
 
 	for (size_t i = 0; i < NP_COUNT(lists); i++) {
@@ -655,34 +662,34 @@ int detail_read_trace(struct detail_load *load)
 	return rc;
 }
 
-static int read_gpu_trace(struct detail_trace *trace)
+static int read_kineto(struct detail_trace *trace)
 {
 	struct detail_load *load = trace->load;
-	const char *path = load->source->file[NP_FILE_GPU_TRACE];
+	const char *path = load->source->file[NP_FILE_KINETO];
 	struct np_err problem = NP_ERR_INIT;
 	int rc;
 
-	trace->gpu->held = np_idmap_new();
-	if (!trace->gpu->held)
+	trace->kineto->held = np_idmap_new();
+	if (!trace->kineto->held)
 		return np_fail_nomem(load->err, "a trace");
 	rc = detail_trace_pass(trace, path, &problem);
 	if (rc == NP_E_NOMEM)
 		return np_fail(load->err, NP_E_NOMEM, "%s", problem.text);
 	if (rc < 0)
-		detail_note(load, path, np_file_name(NP_FILE_GPU_TRACE), problem.text);
+		detail_note(load, path, np_file_name(NP_FILE_KINETO), problem.text);
 	rc = detail_trace_link_calls(trace);
 	if (rc == NP_OK)
-		rc = detail_gpu_place(trace);
+		rc = detail_kineto_place(trace);
 	if (rc == NP_OK)
 		report_found(trace);
 	return rc;
 }
 
-int detail_read_gpu_trace(struct detail_load *load)
+int detail_read_kineto(struct detail_load *load)
 {
-	struct detail_gpu gpu = { 0 };
+	struct detail_kineto kineto = { 0 };
 	struct detail_trace trace = {
-		.load = load, .gpu = &gpu, .detail = load->detail, .err = load->err
+		.load = load, .kineto = &kineto, .detail = load->detail, .err = load->err
 	};
 	int rc;
 
@@ -690,9 +697,8 @@ int detail_read_gpu_trace(struct detail_load *load)
 	/* Operators are those who dispatch, and who allocate. */
 	if (detail_trace_reads(&trace, DETAIL_OF_FRAMEWORK_IN_BRIEF | NP_DETAIL_MEMORY_OPS))
 		trace.reads |= NP_DETAIL_FRAMEWORK;
-	rc = read_gpu_trace(&trace);
-	np_vec_release(&gpu.events);
-	np_idmap_free(gpu.held);
+	rc = read_kineto(&trace);
+	detail_kineto_release(&kineto);
 	release(&trace);
 	return rc;
 }

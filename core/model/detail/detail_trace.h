@@ -7,9 +7,10 @@
  * detail_trace.c and detail_trace_device.c walk over the events and keep what the joins of
  * detail_trace_join.c and detail_trace_marks.c need, because the order of lanes in a
  * file is nobody's promise. The trace of a GPU is walked over likewise, with
- * detail_gpu_trace.c for what is written otherwise in it.
+ * detail_kineto.c for what is written otherwise in it.
  */
 
+#include "core/model/vendor/kineto.h"
 #include "core/model/vendor/trace_lanes.h"
 #include "detail_load.h"
 
@@ -34,22 +35,31 @@ struct detail_place {
 	int64_t tid;
 };
 
-/* In the trace of a GPU: a launch, or an allocation, that some operator made. */
-struct detail_gpu_event {
+/* In a trace of Kineto: a launch, or an allocation, that some operator made. */
+struct detail_kineto_event {
 	np_ns time;
 	int64_t tid;
 	int64_t id; /* connection, or row of detail->memory_ops */
 	bool launch;
 };
 
-struct detail_gpu {
-	NP_VEC(struct detail_gpu_event) events;
+/* An operator that arrows may lead from. */
+struct detail_kineto_site {
+	int64_t external;
+	uint32_t call; /* in detail->framework */
+};
+
+struct detail_kineto {
+	NP_VEC(struct detail_kineto_event) events;
+	NP_VEC(struct detail_kineto_site) sites;
+	struct kineto_arrows arrows;
+	bool calls;            /* of CUDA: then the two above are not needed */
 	struct np_idmap *held; /* address → row of detail->memory_ops */
 };
 
 struct detail_trace {
 	struct detail_load *load;
-	struct detail_gpu *gpu; /* NULL: of an NPU */
+	struct detail_kineto *kineto; /* NULL: a trace of torch_npu or msprof */
 	struct np_detail *detail;
 	struct np_err *err;
 	struct trace_lanes lanes;    /* of an NPU */
@@ -98,8 +108,14 @@ int detail_trace_join(struct detail_trace *trace) NP_MUST_USE;
 /* Likewise for what arrows alone show of the calls of the framework. */
 int detail_trace_link_calls(struct detail_trace *trace) NP_MUST_USE;
 
-/* detail_gpu_trace.c: what a GPU's trace has and an NPU's has not; who launched, who allocated. */
-int detail_gpu_take(struct detail_trace *trace, const struct np_trace_event *event) NP_MUST_USE;
-int detail_gpu_place(struct detail_trace *trace) NP_MUST_USE;
+/* detail_kineto.c: what a trace of Kineto has and others have not; who launched, who allocated. */
+int detail_kineto_take(struct detail_trace *trace, const struct np_trace_event *event) NP_MUST_USE;
+int detail_kineto_take_arrow(struct detail_trace *trace, const struct np_trace_event *event)
+	NP_MUST_USE;
+/* The operator that was read last. */
+int detail_kineto_take_site(struct detail_trace *trace, const struct np_trace_event *event)
+	NP_MUST_USE;
+int detail_kineto_place(struct detail_trace *trace) NP_MUST_USE;
+void detail_kineto_release(struct detail_kineto *kineto);
 
 #endif /* NP_DETAIL_TRACE_H */

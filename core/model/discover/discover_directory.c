@@ -165,17 +165,15 @@ static int take_flat(struct np_run *run, const char *dir, const struct np_names 
 		rc = discover_take_framework(run, dir, names, dir, names, ret_without_data, err);
 	else if (holds_exports(names))
 		rc = take_exports(run, dir, names, err);
-	return rc == NP_OK ? take_other_dbs(run, dir, names, err) : rc;
+	if (rc == NP_OK)
+		rc = take_other_dbs(run, dir, names, err);
+	return rc == NP_OK ? discover_take_kineto(run, dir, names, err) : rc;
 }
 
 /* Traces and logs of other tools, which nobody here reads from a directory. */
 static void note_other(struct np_run *run, const char *path, const char *name)
 {
-	if (np_text_ends(name, ".pt.trace.json") || np_text_ends(name, ".trace.json.gz"))
-		np_note_add(&run->notes, NP_NOTE_SKIPPED, NP_NO_RANK, path, "trace",
-			    "a trace of Kineto is not read from a directory; npuprof compare reads"
-			    " those of GPUs");
-	else if (np_text_begins(name, "msmonitor_") && np_text_ends(name, ".jsonl"))
+	if (np_text_begins(name, "msmonitor_") && np_text_ends(name, ".jsonl"))
 		np_note_add(&run->notes, NP_NOTE_SKIPPED, NP_NO_RANK, path, "msMonitor",
 			    "its JSONL is not read; its database (msmonitor_*.db) is");
 	else if (np_text_begins(name, "step_trace_raw_") && np_text_ends(name, "_detail_time.csv"))

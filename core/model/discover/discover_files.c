@@ -41,7 +41,8 @@ int discover_set_file(struct np_source_files *source, enum np_file file, const c
 bool discover_readable(const struct np_source_files *source)
 {
 	static const enum np_file enough[] = { NP_FILE_RANK_DB, NP_FILE_ANALYSIS_DB, NP_FILE_TRACE,
-					       NP_FILE_KERNELS, NP_FILE_STEP_TRACE,  NP_FILE_COMM };
+					       NP_FILE_KERNELS, NP_FILE_STEP_TRACE,  NP_FILE_COMM,
+					       NP_FILE_KINETO };
 
 	for (size_t i = 0; i < NP_COUNT(enough); i++) {
 		if (source->file[enough[i]])

@@ -90,6 +90,19 @@ bool discover_is_rank_db(const char *path);
 /* Rank, host and device, as far as the database says them and they are not known. */
 void discover_read_db(struct np_source_files *source);
 
+/* discover_kineto.c: is it a trace of Kineto? By its name, its head or its first events. */
+int discover_is_kineto(const char *path, bool *ret, struct np_err *err) NP_MUST_USE;
+
+/* The traces of Kineto that stand in a directory: each is a rank of its own. */
+int discover_take_kineto(struct np_run *run, const char *dir, const struct np_names *names,
+			 struct np_err *err) NP_MUST_USE;
+
+/* The rank that the head of the trace names. */
+void discover_read_kineto(struct np_source_files *source);
+
+/* Names that count the traces from 0 on ("trace_0.json"), where nothing else says their ranks. */
+int discover_count_kineto(struct np_run *run, struct np_err *err) NP_MUST_USE;
+
 /* Give every capture that was found its rank, as far as anything says it. */
 int discover_name_ranks(struct np_run *run, const struct np_discover_options *options,
 			struct np_err *err) NP_MUST_USE;

@@ -65,6 +65,11 @@ static void split(const struct naming *naming, struct parts *ret)
 		ret->item[ret->count++].length = (size_t)(slash - at);
 		at = slash + 1;
 	}
+	/* SGLang may profile prefill and decode apart: that is the end of its names. */
+	if (naming->name.form == CAPTURE_SGLANG && ret->count < MOST_PARTS) {
+		ret->item[ret->count].text = at + naming->name.role.begin;
+		ret->item[ret->count++].length = naming->name.role.length;
+	}
 }
 
 /* "agent_loop_rollout_replica_3" without its number: the length of what the replicas share. */

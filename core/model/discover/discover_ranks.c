@@ -24,6 +24,9 @@ static size_t identity_of(const char *name, const struct capture_name *facts)
 {
 	const char *end = NULL;
 
+	/* The worker of a trace of Kineto is its host and process. */
+	if (facts->form == CAPTURE_KINETO)
+		return facts->worker.length;
 	if (facts->pid < 0)
 		return 0;
 	if (facts->form == CAPTURE_MSMONITOR) {
@@ -159,6 +162,8 @@ static int name_rank(struct namings *all, size_t index, struct np_err *err)
 	if (source->rank < 0)
 		discover_read_db(source);
 	if (source->rank < 0)
+		discover_read_kineto(source);
+	if (source->rank < 0)
 		read_metadata(source);
 	if (source->rank >= 0)
 		return NP_OK;
@@ -198,11 +203,36 @@ static int32_t pp_of(const struct np_named_place *place)
 	return place->pp;
 }
 
+/*
+ * Do tp and pp alone tell the captures apart that have no rank? Where attention alone is
+ * replicated, the replica is one of the parts of tp (SGLang), and no dimension of its own.
+ */
+static bool places_differ(const struct np_run *run)
+{
+	bool replicas = false;
+
+	for (size_t i = 0; i < run->sources.count; i++) {
+		const struct np_source_files *a = &run->sources.item[i];
+
+		for (size_t j = 0; j < i && a->rank < 0 && a->place.known; j++) {
+			const struct np_source_files *b = &run->sources.item[j];
+
+			if (b->rank >= 0 || !b->place.known)
+				continue;
+			if (b->place.tp == a->place.tp && b->place.pp == a->place.pp)
+				return false;
+			replicas = replicas || b->place.dp != a->place.dp;
+		}
+	}
+	return replicas;
+}
+
 /* A name with coordinates and no rank: tp runs fastest, then pp, then dp. */
 static void place_unranked(struct np_run *run)
 {
 	int64_t tp = size_of(run, tp_of);
 	int64_t pp = size_of(run, pp_of);
+	bool differ = places_differ(run);
 
 	for (size_t i = 0; i < run->sources.count; i++) {
 		struct np_source_files *source = &run->sources.item[i];
@@ -212,7 +242,8 @@ static void place_unranked(struct np_run *run)
 		if (source->rank >= 0 || !at->known || at->tp < 0)
 			continue;
 		rank += tp * (at->pp < 0 ? 0 : at->pp);
-		rank += tp * (pp < 1 ? 1 : pp) * (at->dp < 0 ? 0 : at->dp);
+		if (!differ)
+			rank += tp * (pp < 1 ? 1 : pp) * (at->dp < 0 ? 0 : at->dp);
 		if (rank < 0 || rank > INT32_MAX)
 			continue;
 		source->rank = (int32_t)rank;
@@ -426,6 +457,9 @@ int discover_name_ranks(struct np_run *run, const struct np_discover_options *op
 		rc = name_rank(&all, i, err);
 	if (rc == NP_OK) {
 		place_unranked(run);
+		rc = discover_count_kineto(run, err);
+	}
+	if (rc == NP_OK) {
 		number_replicas(run);
 		note_named(run);
 		rc = number_unnamed(&all, err);

@@ -3,7 +3,6 @@
 #include "discover_files.h"
 
 #include "core/model/vendor/file_names.h"
-#include "core/model/vendor/gpu_trace.h"
 #include "core/model/vendor/tables.h"
 
 #include "npuprof/buf.h"
@@ -176,15 +175,15 @@ static int kind_of_db(const char *path, enum np_file *ret, struct np_err *err)
 
 static int kind_of_trace(const char *path, const char *name, enum np_file *ret, struct np_err *err)
 {
-	bool gpu = false;
+	bool kineto = false;
 	int rc;
 
 	if (np_text_begins(name, "profiler_info") || np_text_begins(name, "profiler_metadata"))
 		return np_fail(err, NP_E_USAGE,
 			       "'%s' describes a profile: give the directory that it stands in",
 			       path);
-	rc = gpu_trace_is(path, &gpu, err);
-	*ret = gpu ? NP_FILE_GPU_TRACE : NP_FILE_TRACE;
+	rc = discover_is_kineto(path, &kineto, err);
+	*ret = kineto ? NP_FILE_KINETO : NP_FILE_TRACE;
 	return rc;
 }
 
@@ -287,9 +286,15 @@ static int take_single(struct np_run *run, const char *path, enum np_file file, 
 	char *dir = directory_of(path);
 	int32_t rank = -1;
 	int64_t stamp = -1;
-	int rc = dir ? find_above(run, dir, &source, err) : np_fail_nomem(err, path);
+	int rc = NP_OK;
 
-	if (file_name_is_msmonitor(name, &stamp, &rank))
+	if (!dir)
+		rc = np_fail_nomem(err, path);
+	else if (file != NP_FILE_KINETO)
+		rc = find_above(run, dir, &source, err);
+	if (file == NP_FILE_KINETO)
+		source.kind = NP_KIND_KINETO;
+	else if (file_name_is_msmonitor(name, &stamp, &rank))
 		source.kind = NP_KIND_MSMONITOR;
 	else if (!file_name_is_rank_db(name, &source.kind, &rank) &&
 		 discover_stamped_file(name) != NP_FILE_COUNT)
@@ -336,7 +341,7 @@ int discover_take_file(struct np_run *run, const char *path, struct np_err *err)
 		return rc;
 	if (file == NP_FILE_CLUSTER_DB)
 		return discover_take_cluster_db(run, path, &none, err);
-	sibling = count_given(run, path) < 2 && file != NP_FILE_RANK_DB && file != NP_FILE_GPU_TRACE
+	sibling = count_given(run, path) < 2 && file != NP_FILE_RANK_DB && file != NP_FILE_KINETO
 			  ? find_sibling(run, path, file)
 			  : NULL;
 	return sibling ? add_to_sibling(sibling, path, file, err)

@@ -115,7 +115,7 @@ static const struct {
 	{ NP_FILE_ANALYSIS_DB, read_analysis_db, false, NULL },
 	{ NP_FILE_CLUSTER_DB, read_cluster_db, false, NULL },
 	{ NP_FILE_TRACE, np_load_trace, true, NULL },
-	{ NP_FILE_GPU_TRACE, np_load_gpu_trace, true, NULL },
+	{ NP_FILE_KINETO, np_load_kineto, true, NULL },
 	{ NP_FILE_KERNELS, read_kernels, true, NULL },
 	{ NP_FILE_STEP_TRACE, read_step_trace, false, NULL },
 	{ NP_FILE_COMM, read_communication, false, NULL },

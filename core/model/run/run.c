@@ -40,7 +40,7 @@ const char *np_file_name(enum np_file file)
 		[NP_FILE_MODULE_MEMORY] = "npu_module_mem.csv",
 		[NP_FILE_INFO] = "profiler_info.json",
 		[NP_FILE_METADATA] = "profiler_metadata.json",
-		[NP_FILE_GPU_TRACE] = "trace of a GPU",
+		[NP_FILE_KINETO] = "trace of Kineto",
 		[NP_FILE_CLUSTER_DB] = "cluster_analysis.db",
 	};
 
@@ -55,6 +55,7 @@ const char *np_kind_name(enum np_kind kind)
 		[NP_KIND_MSPROF] = "msprof",
 		[NP_KIND_MSMONITOR] = "msMonitor",
 		[NP_KIND_CLUSTER] = "cluster analysis",
+		[NP_KIND_KINETO] = "Kineto",
 	};
 
 	return names[kind];

@@ -71,6 +71,30 @@ static int64_t stamp_of_digits(const char *begin, const char *end)
 	return (int64_t)timegm(&when) * 1000 + milliseconds;
 }
 
+/* "<worker>.<time>.pt.trace.json": the time since 1970 in s, ms, µs or ns; -1 for another name. */
+static int64_t time_of_kineto(const char *name)
+{
+	const char *end = strstr(name, ".pt.trace.json");
+	const char *begin = end;
+	int64_t time;
+
+	while (begin && begin > name && begin[-1] >= '0' && begin[-1] <= '9')
+		begin--;
+	if (!end || begin == name || begin[-1] != '.' || end - begin < 10 ||
+	    !np_text_to_int(begin, (size_t)(end - begin), &time))
+		return -1;
+	switch (end - begin) {
+	case 10:
+		return time * 1000;
+	case 16:
+		return time / 1000;
+	case 19:
+		return time / 1000000;
+	default:
+		return time;
+	}
+}
+
 int64_t file_name_time(const char *dir)
 {
 	const char *name = np_text_last_part(dir);
@@ -83,7 +107,7 @@ int64_t file_name_time(const char *dir)
 	if (np_text_begins(name, "PROF_"))
 		end = strrchr(name, '_');
 	if (!end)
-		return -1;
+		return time_of_kineto(name);
 	for (begin = end; begin > name && begin[-1] >= '0' && begin[-1] <= '9';)
 		begin--;
 	if (begin > name && begin[-1] != '_')

@@ -3,7 +3,7 @@
 #define NP_LOAD_TRACE_H
 
 /*
- * Readers of traces: those of NPUs, and those of GPUs for comparisons with them.
+ * Readers of traces: those of torch_npu and msprof, and those of PyTorch's own profiler.
  */
 
 #include "npuprof/run.h"
@@ -12,8 +12,8 @@
 int np_load_trace(struct np_rank *rank, const struct np_source_files *source,
 		  struct np_strtab *strings, struct np_err *err) NP_MUST_USE;
 
-/* A trace of PyTorch on a GPU. */
-int np_load_gpu_trace(struct np_rank *rank, const struct np_source_files *source,
-		      struct np_strtab *strings, struct np_err *err) NP_MUST_USE;
+/* A trace of Kineto, of a GPU or of an NPU. */
+int np_load_kineto(struct np_rank *rank, const struct np_source_files *source,
+		   struct np_strtab *strings, struct np_err *err) NP_MUST_USE;
 
 #endif /* NP_LOAD_TRACE_H */

@@ -275,11 +275,31 @@ static void object_around_the_events_is_opened(void **state)
 	assert_slice(info->display_time_unit, "ms");
 	assert_int_equal(info->base_time_ns, INT64_C(1725000000000000000));
 	assert_slice(info->distributed_info, "{\"rank\": 3, \"pg\": [ {} ]}");
-	assert_int_equal(next(trace)->ts_ns, 1000);
-	assert_int_equal(next(trace)->ts_ns, 2000);
+	assert_true(info->kineto);
+	assert_false(info->cuda);
+	/* Times count from the base. */
+	assert_int_equal(next(trace)->ts_ns, INT64_C(1725000000000001000));
+	assert_int_equal(next(trace)->ts_ns, INT64_C(1725000000000002000));
 	assert_end(trace);
 	assert_false(np_trace_tally(trace)->truncated);
 	assert_same_for_all_blocks(text, sizeof(text) - 1);
+}
+
+static void times_beyond_the_base_do_not_count_from_it(void **state)
+{
+	static const char text[] =
+		"{\"baseTimeNanoseconds\": 1725000000000000000, \"cuda_runtime_version\": 12080,"
+		" \"traceEvents\": [{\"ts\": 1725000000000000.001},"
+		" {\"ts\": 7784641055223.123}, {\"ts\": -1.5}]}";
+	NP_CLEANUP(np_trace_closep) struct np_trace *trace = opened(text, sizeof(text) - 1, 0);
+
+	(void)state;
+	assert_true(np_trace_info(trace)->cuda);
+	assert_int_equal(next(trace)->ts_ns, INT64_C(1725000000000000001));
+	/* To the digit: a double would give …000 or …128. */
+	assert_int_equal(next(trace)->ts_ns, INT64_C(1732784641055223123));
+	assert_int_equal(next(trace)->ts_ns, INT64_C(1724999999999998500));
+	assert_end(trace);
 }
 
 static void members_behind_the_events_are_known_in_the_end(void **state)
@@ -551,6 +571,7 @@ int main(void)
 		cmocka_unit_test(names_of_members_may_be_escaped),
 		cmocka_unit_test(first_of_equal_members_counts),
 		cmocka_unit_test(object_around_the_events_is_opened),
+		cmocka_unit_test(times_beyond_the_base_do_not_count_from_it),
 		cmocka_unit_test(members_behind_the_events_are_known_in_the_end),
 		cmocka_unit_test(members_kept_may_be_large_but_not_too_large),
 		cmocka_unit_test(members_nobody_wants_may_have_any_size),

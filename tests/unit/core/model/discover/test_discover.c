@@ -569,13 +569,11 @@ static void traces_of_other_tools_are_listed(void **state)
 {
 	(void)state;
 	make_rank("a", 0);
-	write_text(below("h_1.1736405443881.pt.trace.json"), "{}");
 	write_text(below("msmonitor_1_20250109120000000_0.jsonl"), "{}");
 	{
 		with_run *run = discover(np_fixture_root);
 
 		assert_ranks(run, RANKS(0));
-		assert_noted(&run->notes, NP_NOTE_SKIPPED, "trace", "Kineto");
 		assert_noted(&run->notes, NP_NOTE_SKIPPED, "msMonitor", "JSONL");
 	}
 }

@@ -2,8 +2,8 @@
 /* Tests of whose the events of a trace are, and of the names that they have for communication. */
 #include "core/model/vendor/trace_lanes.h"
 
-#include "core/model/vendor/gpu_trace.h"
 #include "core/model/vendor/hccl_types.h"
+#include "core/model/vendor/kineto.h"
 
 #include "np_trace_fixture.h"
 
@@ -177,13 +177,13 @@ static void a_trace_of_a_gpu_is_known_by_its_events(void **state)
 	write_text(
 		below("gpu.json"),
 		"[{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"launch\",\"ts\":1,\"dur\":1}]");
-	assert_ok(gpu_trace_is(below("gpu.json"), &gpu, &err), err);
+	assert_ok(kineto_is(below("gpu.json"), &gpu, &err), err);
 	assert_true(gpu);
 	write_text(below("npu.json"),
 		   "[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"add\",\"ts\":1,\"dur\":1}]");
-	assert_ok(gpu_trace_is(below("npu.json"), &gpu, &err), err);
+	assert_ok(kineto_is(below("npu.json"), &gpu, &err), err);
 	assert_false(gpu);
-	assert_true(np_slice_is(gpu_trace_kernel_type(slice("void at::copy<4, int>(float*)")),
+	assert_true(np_slice_is(kineto_kernel_type(slice("void at::copy<4, int>(float*)")),
 				"at::copy"));
 }
 

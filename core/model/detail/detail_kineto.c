@@ -1,71 +1,72 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The detail of a GPU's trace. Operators, Python and the arrows from forward to
- * backward operators are written as those of an NPU; kernels, what launches them
- * and what allocates memory are not. Launches and allocations belong to the
- * innermost operator of their thread.
+ * The detail of a trace of Kineto. Operators, Python and the arrows from forward to
+ * backward operators are written as torch_npu does; kernels, what launches them
+ * and what allocates memory are not. Launches on a GPU and allocations belong to the
+ * innermost operator of their thread; arrows lead to the kernels of an NPU.
  */
 #include "detail_trace.h"
 
-#include "core/model/vendor/gpu_trace.h"
-
-static int64_t argument(const struct np_trace_event *event, const char *key)
-{
-	int64_t value;
-
-	return np_trace_arg_integer(event, key, &value) ? vendor_known(value) : NP_UNKNOWN;
-}
-
 static int take_kernel(struct detail_trace *trace, const struct np_trace_event *event)
 {
-	struct np_slice type = gpu_trace_kernel_type(event->name);
+	struct np_slice type = kineto_kernel_type(event->name);
+	struct kineto_place place;
 	struct np_kernel *kernel;
 	int rc;
 
-	if (!detail_trace_reads(trace, NP_DETAIL_KERNELS) || gpu_trace_is_nccl(event->name))
+	kineto_place(event, &place);
+	if (!detail_trace_reads(trace, NP_DETAIL_KERNELS) || kineto_communicates(event->name) ||
+	    (place.core.length > 0 && vendor_is_communication_kernel(event->name)))
 		return NP_OK;
 	kernel = detail_add_kernel(trace->load);
 	if (!kernel)
 		return NP_E_NOMEM;
 	kernel->start = event->ts_ns;
 	kernel->end = event->ts_ns + event->dur_ns;
-	kernel->stream = argument(event, "stream");
-	kernel->connection = argument(event, "correlation");
-	kernel->device = vendor_device(argument(event, "device"));
+	kernel->stream = vendor_known(place.stream);
+	kernel->connection = vendor_known(place.correlation);
+	kernel->device = vendor_device(place.device);
 	rc = detail_intern(trace->load, event->name.bytes, event->name.length, &kernel->name);
 	if (rc == NP_OK)
 		rc = detail_intern(trace->load, type.bytes, type.length, &kernel->type);
-	if (rc == NP_OK)
-		rc = detail_intern(trace->load, NP_CORE_GPU, strlen(NP_CORE_GPU), &kernel->core);
-	return rc;
+	if (place.core.length == 0)
+		place.core = (struct np_slice){ NP_CORE_GPU, strlen(NP_CORE_GPU) };
+	return rc < 0 ? rc
+		      : detail_intern(trace->load, place.core.bytes, place.core.length,
+				      &kernel->core);
 }
 
 static int add_event(struct detail_trace *trace, const struct np_trace_event *event, bool launch,
 		     int64_t id)
 {
-	struct detail_gpu_event *added = np_vec_add(&trace->gpu->events, trace->err);
+	struct detail_kineto_event *added = np_vec_add(&trace->kineto->events, trace->err);
 
 	if (!added)
 		return NP_E_NOMEM;
-	*added = (struct detail_gpu_event){ event->ts_ns, event->tid.value, id, launch };
+	*added = (struct detail_kineto_event){ event->ts_ns, event->tid.value, id, launch };
 	return NP_OK;
 }
 
 static int take_launch(struct detail_trace *trace, const struct np_trace_event *event)
 {
-	int64_t connection = argument(event, "correlation");
+	struct kineto_place place;
 
-	if (!detail_trace_reads(trace, NP_DETAIL_FRAMEWORK) || connection == NP_UNKNOWN)
+	/* Only GPUs have them: there nobody need follow arrows. */
+	trace->kineto->calls = true;
+	if (!detail_trace_reads(trace, NP_DETAIL_FRAMEWORK))
 		return NP_OK;
-	return add_event(trace, event, true, connection);
+	kineto_place(event, &place);
+	return vendor_known(place.correlation) == NP_UNKNOWN
+		       ? NP_OK
+		       : add_event(trace, event, true, place.correlation);
 }
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
 static void release_memory(struct detail_trace *trace, const struct np_trace_event *event,
-			   const struct gpu_trace_memory *memory)
+			   const struct kineto_memory *memory)
 {
-	uint32_t held = np_idmap_get(trace->gpu->held, memory->address);
+	uint32_t held = np_idmap_get(trace->kineto->held, memory->address);
 	struct np_memory_op *op;
 
 	if (held == NP_IDMAP_NONE)
@@ -81,12 +82,12 @@ static void release_memory(struct detail_trace *trace, const struct np_trace_eve
 
 static int take_memory(struct detail_trace *trace, const struct np_trace_event *event)
 {
-	struct gpu_trace_memory memory;
+	struct kineto_memory memory;
 	struct np_memory_op *op;
 	uint32_t index = (uint32_t)trace->detail->memory_ops.count;
 	int rc;
 
-	if (!detail_trace_reads(trace, NP_DETAIL_MEMORY_OPS) || !gpu_trace_memory(event, &memory) ||
+	if (!detail_trace_reads(trace, NP_DETAIL_MEMORY_OPS) || !kineto_memory(event, &memory) ||
 	    memory.bytes == NP_UNKNOWN || !detail_time_ok(trace->load, event->ts_ns, event->ts_ns))
 		return NP_OK;
 	if (memory.bytes < 0) {
@@ -107,11 +108,11 @@ static int take_memory(struct detail_trace *trace, const struct np_trace_event *
 				     .reserved_at_release = NP_UNKNOWN,
 				     .active_at_release = NP_UNKNOWN,
 				     .device = vendor_device(memory.device) };
-	rc = np_idmap_set(trace->gpu->held, memory.address, index, trace->err);
+	rc = np_idmap_set(trace->kineto->held, memory.address, index, trace->err);
 	return rc < 0 ? rc : add_event(trace, event, false, index);
 }
 
-int detail_gpu_take(struct detail_trace *trace, const struct np_trace_event *event)
+int detail_kineto_take(struct detail_trace *trace, const struct np_trace_event *event)
 {
 	if (event->phase == 'i' || event->phase == 'I')
 		return take_memory(trace, event);
@@ -120,17 +121,88 @@ int detail_gpu_take(struct detail_trace *trace, const struct np_trace_event *eve
 		return NP_OK;
 	if (!detail_time_ok(trace->load, event->ts_ns, event->ts_ns + event->dur_ns))
 		return NP_OK;
-	if (np_slice_is(event->cat, "kernel"))
+	switch (kineto_kind_of(event->cat)) {
+	case KINETO_KERNEL:
 		return take_kernel(trace, event);
-	return gpu_trace_launches(event) ? take_launch(trace, event) : NP_OK;
+	case KINETO_CALL:
+		return take_launch(trace, event);
+	default:
+		return NP_OK;
+	}
+}
+
+/* --- what launched the kernels of an NPU ------------------------------------------------------ */
+
+int detail_kineto_take_arrow(struct detail_trace *trace, const struct np_trace_event *event)
+{
+	return trace->kineto->calls ? NP_OK
+				    : kineto_arrows_take(&trace->kineto->arrows, event, trace->err);
+}
+
+int detail_kineto_take_site(struct detail_trace *trace, const struct np_trace_event *event)
+{
+	struct detail_kineto_site *site;
+	int64_t external;
+
+	if (trace->kineto->calls || !np_trace_arg_integer(event, "External id", &external))
+		return NP_OK;
+	site = np_vec_add(&trace->kineto->sites, trace->err);
+	if (!site)
+		return NP_E_NOMEM;
+	*site = (struct detail_kineto_site){ external,
+					     (uint32_t)(trace->detail->framework.count - 1) };
+	return NP_OK;
+}
+
+/* Kernels get the ids of their arrows, operators a link to each id that they launched by. */
+static int follow_arrows(struct detail_trace *trace)
+{
+	struct detail_kineto *kineto = trace->kineto;
+	struct np_idset *launched = np_idset_new();
+	int rc = launched ? NP_OK : np_fail_nomem(trace->err, "a trace");
+
+	kineto_arrows_sort(&kineto->arrows);
+	for (size_t i = 0; i < trace->detail->kernels.count && rc == NP_OK; i++) {
+		struct np_kernel *kernel = &trace->detail->kernels.item[i];
+
+		if (kernel->connection != NP_UNKNOWN)
+			continue;
+		kernel->connection =
+			kineto_arrows_find(&kineto->arrows, kernel->start, kernel->stream);
+		if (kernel->connection != NP_UNKNOWN)
+			rc = np_idset_add(launched, kernel->connection, trace->err);
+	}
+	for (size_t i = 0; i < kineto->sites.count && rc == NP_OK; i++) {
+		const struct detail_kineto_site *site = &kineto->sites.item[i];
+		struct np_framework_link *link;
+
+		if (!np_idset_has(launched, site->external))
+			continue;
+		link = np_vec_add(&trace->detail->links, trace->err);
+		if (!link)
+			rc = NP_E_NOMEM;
+		else
+			*link = (struct np_framework_link){ site->external, site->call,
+							    NP_LEADS_TO_TASK };
+	}
+	np_idset_free(launched);
+	return rc;
+}
+
+void detail_kineto_release(struct detail_kineto *kineto)
+{
+	np_vec_release(&kineto->events);
+	np_vec_release(&kineto->sites);
+	kineto_arrows_release(&kineto->arrows);
+	np_idmap_free(kineto->held);
 }
 
 /* --- operators around launches and allocations ------------------------------------------------ */
 
 static int by_thread(const void *left, const void *right)
 {
-	const struct detail_gpu_event *a = left;
-	const struct detail_gpu_event *b = right;
+	const struct detail_kineto_event *a = left;
+	const struct detail_kineto_event *b = right;
 
 	if (a->tid != b->tid)
 		return np_order(a->tid, b->tid);
@@ -181,7 +253,7 @@ static int advance(struct running_calls *running, int64_t tid, np_ns time, struc
 	return NP_OK;
 }
 
-static int belongs_to(struct detail_trace *trace, const struct detail_gpu_event *event,
+static int belongs_to(struct detail_trace *trace, const struct detail_kineto_event *event,
 		      uint32_t call)
 {
 	struct np_detail *detail = trace->detail;
@@ -198,7 +270,7 @@ static int belongs_to(struct detail_trace *trace, const struct detail_gpu_event 
 	return NP_OK;
 }
 
-int detail_gpu_place(struct detail_trace *trace)
+int detail_kineto_place(struct detail_trace *trace)
 {
 	const struct np_detail *detail = trace->detail;
 	struct running_calls running = { .calls = detail->framework.item,
@@ -207,16 +279,18 @@ int detail_gpu_place(struct detail_trace *trace)
 	uint32_t *order;
 	int rc = NP_OK;
 
-	if (trace->gpu->events.count == 0)
-		return NP_OK;
-	qsort(trace->gpu->events.item, trace->gpu->events.count, sizeof(struct detail_gpu_event),
-	      by_thread);
+	if (!trace->kineto->calls)
+		rc = follow_arrows(trace);
+	if (rc < 0 || trace->kineto->events.count == 0)
+		return rc;
+	qsort(trace->kineto->events.item, trace->kineto->events.count,
+	      sizeof(struct detail_kineto_event), by_thread);
 	order = detail_order_calls(detail);
 	if (!order)
 		return np_fail_nomem(trace->err, "calls");
 	running.order = order;
-	for (size_t i = 0; i < trace->gpu->events.count && rc == NP_OK; i++) {
-		const struct detail_gpu_event *event = &trace->gpu->events.item[i];
+	for (size_t i = 0; i < trace->kineto->events.count && rc == NP_OK; i++) {
+		const struct detail_kineto_event *event = &trace->kineto->events.item[i];
 
 		rc = advance(&running, event->tid, event->time, trace->err);
 		if (rc == NP_OK && running.open.count > 0)

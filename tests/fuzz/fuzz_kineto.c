@@ -6,7 +6,7 @@
  */
 #include "compare/engine/cmp_comparison.h"
 
-#include "core/model/vendor/gpu_trace.h"
+#include "core/model/vendor/kineto.h"
 #include "npuprof/align.h"
 #include "npuprof/load_run.h"
 
@@ -27,7 +27,7 @@ static struct np_run *load(void)
 	source->rank = 0;
 	source->device = -1;
 	source->dir = strdup("rank0");
-	source->file[NP_FILE_GPU_TRACE] = strdup(fuzz_path);
+	source->file[NP_FILE_KINETO] = strdup(fuzz_path);
 	if (np_load_run(run, &how, NULL) == NP_OK)
 		return run;
 	np_run_free(run);
@@ -103,7 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct np_run *run;
 	bool gpu;
 
-	if (!fuzz_write_file(data, size) || gpu_trace_is(fuzz_path, &gpu, NULL) < 0)
+	if (!fuzz_write_file(data, size) || kineto_is(fuzz_path, &gpu, NULL) < 0)
 		return 0;
 	run = load();
 	if (!run)

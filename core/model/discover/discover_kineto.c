@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Traces of PyTorch's own profiler: one file for each rank, in a directory of any name. */
+#include "discover_files.h"
+
+#include "core/model/vendor/file_names.h"
+#include "core/model/vendor/kineto.h"
+
+#include "npuprof/json.h"
+#include "npuprof/notes.h"
+#include "npuprof/text.h"
+
+static bool is_json(const char *name)
+{
+	return np_text_ends(name, ".json") || np_text_ends(name, ".json.gz");
+}
+
+/* What torch.profiler, vLLM and SGLang call their traces. */
+static bool is_named(const char *name)
+{
+	return np_text_ends(name, ".trace.json") || np_text_ends(name, ".trace.json.gz");
+}
+
+int discover_is_kineto(const char *path, bool *ret, struct np_err *err)
+{
+	*ret = is_named(path);
+	return *ret ? NP_OK : kineto_is(path, ret, err);
+}
+
+static int add_trace(struct np_run *run, const char *dir, const char *name, struct np_err *err)
+{
+	struct np_source_files source = { .kind = NP_KIND_KINETO, .rank = -1, .device = -1 };
+	int rc = discover_set_file(&source, NP_FILE_KINETO, dir, name, err);
+
+	source.dir = rc == NP_OK ? strdup(source.file[NP_FILE_KINETO]) : NULL;
+	if (!source.dir)
+		rc = np_fail_nomem(err, dir);
+	if (rc == NP_OK)
+		rc = discover_keep(run, &source, err);
+	np_source_files_release(&source);
+	return rc;
+}
+
+/* A file of another tool that has a name of its own. */
+static bool is_other(const char *name)
+{
+	return discover_fixed_file(name) != NP_FILE_COUNT ||
+	       discover_stamped_file(name) != NP_FILE_COUNT ||
+	       np_text_begins(name, "profiler_info") || np_text_begins(name, "profiler_metadata");
+}
+
+/* Is it JSON of another tool, or damaged? */
+static bool is_of_others(const char *path)
+{
+	NP_CLEANUP(np_json_freep) struct np_json *doc = NULL;
+
+	return np_json_read_file(path, NP_METADATA_MAX_BYTES, &doc, NULL) == NP_OK;
+}
+
+/* What stands among traces and cannot be read was one of them. */
+static void note_unread(struct np_run *run, const char *dir, const struct np_names *names,
+			const bool *unread)
+{
+	for (size_t i = 0; i < names->list.count; i++) {
+		struct np_err problem = NP_ERR_INIT;
+		char *path = unread[i] ? np_join_path(dir, names->list.item[i]) : NULL;
+		bool kineto;
+
+		if (path && kineto_is(path, &kineto, &problem) < 0 && !is_of_others(path))
+			np_note_add(&run->notes, NP_NOTE_SKIPPED, NP_NO_RANK, path, "trace", "%s",
+				    problem.text);
+		free(path);
+	}
+}
+
+/* One file: is it a trace, or might it have been one? */
+static int look_at(struct np_run *run, const char *dir, const char *name, bool *ret_unread,
+		   struct np_err *err)
+{
+	struct np_err problem = NP_ERR_INIT;
+	char *path = np_join_path(dir, name);
+	bool kineto = false;
+	int rc;
+
+	if (!path)
+		return np_fail_nomem(err, dir);
+	if (np_is_directory(path)) {
+		free(path);
+		return NP_OK;
+	}
+	rc = discover_is_kineto(path, &kineto, &problem);
+	free(path);
+	if (rc == NP_E_NOMEM)
+		return np_fail(err, NP_E_NOMEM, "%s", problem.text);
+	*ret_unread = rc < 0;
+	return rc == NP_OK && kineto ? add_trace(run, dir, name, err) : NP_OK;
+}
+
+int discover_take_kineto(struct np_run *run, const char *dir, const struct np_names *names,
+			 struct np_err *err)
+{
+	bool *unread = calloc(names->list.count + 1, sizeof(*unread));
+	size_t before = run->sources.count;
+	int rc = unread ? NP_OK : np_fail_nomem(err, dir);
+
+	for (size_t i = 0; i < names->list.count && rc == NP_OK; i++) {
+		const char *name = names->list.item[i];
+
+		if (is_json(name) && !is_other(name))
+			rc = look_at(run, dir, name, &unread[i], err);
+	}
+	if (rc == NP_OK && run->sources.count > before)
+		note_unread(run, dir, names, unread);
+	free(unread);
+	return rc;
+}
+
+/* --- ranks ----------------------------------------------------------------------------------- */
+
+void discover_read_kineto(struct np_source_files *source)
+{
+	NP_CLEANUP(np_trace_closep) struct np_trace *trace = NULL;
+	NP_CLEANUP(np_json_freep) struct np_json *info = NULL;
+	struct np_slice text;
+	int64_t rank;
+
+	if (!source->file[NP_FILE_KINETO] ||
+	    np_trace_open(source->file[NP_FILE_KINETO], &trace, NULL) < 0)
+		return;
+	text = np_trace_info(trace)->distributed_info;
+	if (text.length == 0 ||
+	    np_json_parse(text.bytes, text.length, "distributedInfo", &info, NULL) < 0)
+		return;
+	if (np_json_integer(np_json_member(info, "rank"), &rank) && rank >= 0 && rank <= INT32_MAX)
+		source->rank = (int32_t)rank;
+}
+
+/* The number before the suffix: trace_3.json.gz, 3.json; −1 for none. */
+static int32_t number_in(const char *path)
+{
+	const char *name = np_text_last_part(path);
+	const char *end = name + strcspn(name, ".");
+	const char *from = end;
+	int64_t number;
+
+	while (from > name && from[-1] >= '0' && from[-1] <= '9')
+		from--;
+	if (from == end || end - from > 6 || !np_text_to_int(from, (size_t)(end - from), &number))
+		return -1;
+	return (int32_t)number;
+}
+
+/* Are all of them traces without a rank? */
+static bool are_unranked(const struct np_run *run)
+{
+	for (size_t i = 0; i < run->sources.count; i++) {
+		if (run->sources.item[i].rank >= 0 || run->sources.item[i].kind != NP_KIND_KINETO)
+			return false;
+	}
+	return run->sources.count > 1;
+}
+
+int discover_count_kineto(struct np_run *run, struct np_err *err)
+{
+	size_t count = run->sources.count;
+	bool counted = are_unranked(run);
+	bool *seen = counted ? calloc(count + 1, sizeof(*seen)) : NULL;
+
+	if (counted && !seen)
+		return np_fail_nomem(err, "ranks");
+	for (size_t i = 0; i < count && counted; i++) {
+		int32_t number = number_in(run->sources.item[i].dir);
+
+		counted = number >= 0 && (size_t)number < count && !seen[number];
+		if (counted)
+			seen[number] = true;
+	}
+	free(seen);
+	for (size_t i = 0; i < count && counted; i++) {
+		run->sources.item[i].rank = number_in(run->sources.item[i].dir);
+		run->sources.item[i].rank_from = NP_RANK_FROM_NAME;
+	}
+	return NP_OK;
+}
