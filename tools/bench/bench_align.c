@@ -70,7 +70,7 @@ static void run_once(const struct np_run *run, const struct bench_options *optio
 	if (np_waits_measure(align, clock, options->threads, &waits, &err) < 0)
 		die(err.text);
 	laps[WAITS + 1] = lap_now();
-	if (np_charges_measure(align, clock, &waits, options->threads, &charges, &err) < 0)
+	if (np_charges_measure(align, clock, &waits, 0, options->threads, &charges, &err) < 0)
 		die(err.text);
 	laps[BLAME + 1] = lap_now();
 	if (np_root_cause_measure(align, clock, &waits, &charges, options->threads, &causes, &err) <

@@ -245,38 +245,56 @@ int bal_see_progress(struct np_bal *bal, const struct bal_cell *cell, const doub
 {
 	const struct np_activity *activity = &cell->loaded->activity;
 	const struct np_segment *segments = &activity->segments.item[cell->activity->first_segment];
+	np_leaf known = UINT32_MAX; /* of no work */
+	double weight = 1;
 	double sum = 0;
 
 	ret->sums.count = 0;
+	ret->behind = 0;
 	if (np_vec_reserve(&ret->sums, (size_t)cell->activity->segments + 1, bal->err) < 0)
 		return NP_E_NOMEM;
 	for (uint32_t i = 0; i < cell->activity->segments; i++) {
 		ret->sums.item[ret->sums.count++] = sum;
 		for (uint32_t j = segments[i].first; j < segments[i + 1].first; j++) {
 			const struct np_share *share = &activity->shares.item[j];
-			uint32_t type = UINT32_MAX;
 
 			if (!is_work(share->leaf))
 				continue;
-			if (weights)
-				type = np_numbers_get(&bal->type_of, type_key(share->leaf));
-			sum += (double)share->ns * (weights ? weights[type] : 1);
+			if (weights && share->leaf != known) {
+				known = share->leaf;
+				weight = weights[np_numbers_get(&bal->type_of, type_key(known))];
+			}
+			sum += (double)share->ns * weight;
 		}
 	}
 	ret->sums.item[ret->sums.count++] = sum;
 	return NP_OK;
 }
 
-double bal_progress_at(const struct bal_progress *progress, const struct bal_cell *cell, np_ns time)
+/* The first segment that begins after a time: most times are asked for one after the other. */
+static size_t segment_behind(const struct np_segment *segments, size_t count, size_t from,
+			     np_ns time)
+{
+	if (from > 0 && segments[from - 1].begin > time)
+		return np_lower_bound(i, (size_t)0, from - 1, segments[i].begin > time);
+	for (size_t i = from; i < count && i < from + 8; i++) {
+		if (segments[i].begin > time)
+			return i;
+	}
+	return np_lower_bound(i, from, count, segments[i].begin > time);
+}
+
+double bal_progress_at(struct bal_progress *progress, const struct bal_cell *cell, np_ns time)
 {
 	const struct np_segment *segments =
 		&cell->loaded->activity.segments.item[cell->activity->first_segment];
 	size_t count = cell->activity->segments;
-	size_t behind = np_lower_bound(i, (size_t)0, count, segments[i].begin > time);
+	size_t behind = segment_behind(segments, count, progress->behind, time);
 	double done;
 	np_ns begin;
 	np_ns end;
 
+	progress->behind = behind;
 	if (behind == 0)
 		return 0;
 	/* Segments are cut where operators start and end: within one, a time was rounded. */

@@ -97,12 +97,12 @@ void bal_release(struct np_bal *bal);
 /* What a cell had computed by a time of its own: all types, or by weights (by type). */
 struct bal_progress {
 	NP_VEC(double) sums; /* up to the begin of each segment; one more ends the last */
+	size_t behind;       /* the segment after the last time that was asked for */
 };
 
 int bal_see_progress(struct np_bal *bal, const struct bal_cell *cell, const double *weights,
 		     struct bal_progress *ret);
-double bal_progress_at(const struct bal_progress *progress, const struct bal_cell *cell,
-		       np_ns time);
+double bal_progress_at(struct bal_progress *progress, const struct bal_cell *cell, np_ns time);
 
 /*
  * Where a mark is if all are even: from what bal_settle() makes of weights by type (NULL:

@@ -31,6 +31,7 @@
 struct np_db {
 	sqlite3 *handle;
 	int64_t steps_left;
+	sqlite3_stmt *has_table; /* asked many times: prepared once, or NULL */
 	char *path; /* as the user knows it */
 	char *file; /* the file behind it: SQLite keeps sidecars beside that, not beside a link */
 	struct db_copy copy; /* made because of a sidecar */
@@ -301,6 +302,7 @@ void np_db_close(struct np_db *db)
 {
 	if (!db)
 		return;
+	(void)sqlite3_finalize(db->has_table);
 	(void)sqlite3_close(db->handle);
 	np_db_copy_remove(&db->copy);
 	free(db->file);
@@ -332,10 +334,18 @@ static int64_t query_integer(struct np_db *db, const char *sql, const char *name
 
 bool np_db_has_table(struct np_db *db, const char *table)
 {
-	return query_integer(db,
-			     "SELECT count(*) FROM sqlite_master WHERE type IN ('table', 'view')"
-			     " AND name = ?1",
-			     table) > 0;
+	static const char sql[] =
+		"SELECT 1 FROM sqlite_master WHERE type IN ('table', 'view') AND name = ?1";
+	bool found;
+
+	if (!db->has_table &&
+	    sqlite3_prepare_v2(db->handle, sql, -1, &db->has_table, NULL) != SQLITE_OK)
+		return false;
+	(void)sqlite3_bind_text(db->has_table, 1, table, -1, SQLITE_STATIC);
+	found = sqlite3_step(db->has_table) == SQLITE_ROW;
+	(void)sqlite3_reset(db->has_table);
+	(void)sqlite3_clear_bindings(db->has_table);
+	return found;
 }
 
 bool np_db_has_rows(struct np_db *db, const char *table)

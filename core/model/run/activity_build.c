@@ -378,20 +378,19 @@ static int see_starts(struct np_activity_builder *build, const struct np_activit
 	uint32_t last = 0;
 
 	build->starts.count = 0;
+	if (np_vec_reserve(&build->starts, input->kernel_count, build->err) < 0)
+		return NP_E_NOMEM;
 	for (size_t i = 0; i < input->kernel_count; i++) {
 		const struct np_activity_task *kernel = &input->kernels[i];
-		struct activity_start *start;
 
 		if (kernel->end <= kernel->start)
 			continue;
-		start = np_vec_add(&build->starts, build->err);
-		if (!start)
-			return NP_E_NOMEM;
 		if (known == ACTIVITY_STREAMS || np_activity_stream(kernel) != last) {
 			last = np_activity_stream(kernel);
 			known = stream_of(build, last);
 		}
-		*start = (struct activity_start){ kernel->start, known };
+		build->starts.item[build->starts.count++] =
+			(struct activity_start){ kernel->start, known };
 		build->streams[known].busy += kernel->end - kernel->start;
 	}
 	return NP_OK;
