@@ -481,9 +481,15 @@ static int repair(const struct np_whatif_input *input, const struct np_fix *fix,
 int scenario_repair(const struct np_whatif_input *input, const struct np_fix *fixes, size_t count,
 		    struct scenario_draft *scenario, struct np_err *err)
 {
+	bool all = false;
 	int rc = NP_OK;
 
-	for (size_t i = 0; i < count && rc == NP_OK; i++)
-		rc = repair(input, &fixes[i], scenario, err);
+	for (size_t i = 0; i < count; i++)
+		all |= fixes[i].kind == NP_FIX_ALL;
+	for (size_t i = 0; i < count && rc == NP_OK; i++) {
+		/* What is moved from a stage to others is moved once. */
+		if (!all || fixes[i].kind != NP_FIX_STAGE)
+			rc = repair(input, &fixes[i], scenario, err);
+	}
 	return rc < 0 ? rc : scenario_repair_types(input->replay, fixes, count, scenario, err);
 }

@@ -32,7 +32,7 @@ struct np_db {
 	sqlite3 *handle;
 	int64_t steps_left;
 	sqlite3_stmt *has_table; /* asked many times: prepared once, or NULL */
-	char *path; /* as the user knows it */
+	char *path;              /* as the user knows it */
 	char *file; /* the file behind it: SQLite keeps sidecars beside that, not beside a link */
 	struct db_copy copy; /* made because of a sidecar */
 };
