@@ -27,7 +27,7 @@ enum np_kind {
 	NP_KIND_PYTORCH,   /* *_ascend_pt of torch_npu */
 	NP_KIND_MINDSPORE, /* *_ascend_ms */
 	NP_KIND_MSPROF,    /* PROF_* of msprof, exported */
-	NP_KIND_MSMONITOR, /* a single database */
+	NP_KIND_MSMONITOR, /* a single database, or lines in its place (NP_FILE_TRACE) */
 	NP_KIND_CLUSTER,   /* cluster_analysis_output: what an analysis made of profiles */
 	NP_KIND_KINETO,    /* a trace of PyTorch's own profiler */
 	NP_KIND_COUNT,
@@ -84,7 +84,7 @@ struct np_source_files {
 	char *phase; /* of the job, where captures of its ranks form several; else NULL */
 	char *dir;   /* the rank's directory, as found below the root */
 	char *file[NP_FILE_COUNT];  /* NULL for one that is not there */
-	NP_VEC(char *) more_traces; /* further slices of a trace that msprof cut up */
+	NP_VEC(char *) more_traces; /* further files of a trace that was cut up */
 	char *host;                 /* where the metadata names it, else NULL */
 	int32_t device;             /* likewise, else -1 */
 	int64_t stamp;        /* from the directory's name, else the newest change of its files */

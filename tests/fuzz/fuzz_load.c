@@ -2,7 +2,8 @@
 
 /*
  * The loaders on arbitrary bytes: the first byte says which file of a rank the
- * others are, and its highest bit that it is of the result of an earlier analysis. Whatever comes
+ * others are, and its two highest bits that it is of the result of an earlier analysis, or of
+ * msMonitor. Whatever comes
  * out is consistent: parts sum to their total, indexes are in range, operators are in order.
  */
 #include "npuprof/cluster.h"
@@ -124,7 +125,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	NP_CLEANUP(np_run_freep) struct np_run *run = NULL;
 	struct np_source_files *source;
-	unsigned int file = size ? data[0] & 0x7fU : 0;
+	unsigned int file = size ? data[0] & 0x3fU : 0;
 
 	if (size == 0 || file >= NP_FILE_COUNT || !fuzz_write_file(data + 1, size - 1))
 		return 0;
@@ -140,6 +141,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	source->dir = strdup("rank0");
 	if (data[0] & 0x80U)
 		source->kind = NP_KIND_CLUSTER;
+	else if (data[0] & 0x40U)
+		source->kind = NP_KIND_MSMONITOR;
 	source->file[file] = strdup(fuzz_path);
 	/* Matrix, statistics and metadata alone are no rank. */
 	if (file >= NP_FILE_COMM_MATRIX)

@@ -326,7 +326,9 @@ static int read_everything(struct detail_load *load)
 		rc = detail_read_db(load);
 	if (rc == NP_OK && !load->db_used && load->source->file[NP_FILE_KERNELS])
 		rc = detail_read_kernels(load);
-	if (rc == NP_OK && !load->db_used && load->source->file[NP_FILE_TRACE])
+	/* Rows of msMonitor's lines are not listed. */
+	if (rc == NP_OK && !load->db_used && load->source->file[NP_FILE_TRACE] &&
+	    load->source->kind != NP_KIND_MSMONITOR)
 		rc = detail_read_trace(load);
 	if (rc == NP_OK && load->source->file[NP_FILE_KINETO])
 		rc = detail_read_kineto(load);

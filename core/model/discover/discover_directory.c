@@ -10,32 +10,6 @@
 
 #include <strings.h>
 
-/* --- msMonitor ------------------------------------------------------------------------------- */
-
-static int take_msmonitor(struct np_run *run, const char *dir, const struct np_names *names,
-			  struct np_err *err)
-{
-	int rc = NP_OK;
-
-	for (size_t i = 0; i < names->list.count && rc == NP_OK; i++) {
-		struct np_source_files source = { .kind = NP_KIND_MSMONITOR, .device = -1 };
-		int64_t stamp;
-
-		if (!file_name_is_msmonitor(names->list.item[i], &stamp, &source.rank))
-			continue;
-		rc = discover_set_file(&source, NP_FILE_RANK_DB, dir, names->list.item[i], err);
-		source.dir = rc == NP_OK ? strdup(source.file[NP_FILE_RANK_DB]) : NULL;
-		if (!source.dir)
-			rc = np_fail_nomem(err, dir);
-		if (rc == NP_OK)
-			rc = discover_keep(run, &source, err);
-		if (rc == NP_OK && stamp >= 0)
-			run->sources.item[run->sources.count - 1].stamp = stamp;
-		np_source_files_release(&source);
-	}
-	return rc;
-}
-
 /* --- files that stand in a directory of any name ---------------------------------------------- */
 
 /* A database of its own, whose name says nothing. */
@@ -173,10 +147,7 @@ static int take_flat(struct np_run *run, const char *dir, const struct np_names 
 /* Traces and logs of other tools, which nobody here reads from a directory. */
 static void note_other(struct np_run *run, const char *path, const char *name)
 {
-	if (np_text_begins(name, "msmonitor_") && np_text_ends(name, ".jsonl"))
-		np_note_add(&run->notes, NP_NOTE_SKIPPED, NP_NO_RANK, path, "msMonitor",
-			    "its JSONL is not read; its database (msmonitor_*.db) is");
-	else if (np_text_begins(name, "step_trace_raw_") && np_text_ends(name, "_detail_time.csv"))
+	if (np_text_begins(name, "step_trace_raw_") && np_text_ends(name, "_detail_time.csv"))
 		np_note_add(&run->notes, NP_NOTE_SKIPPED, NP_NO_RANK, path, "capture",
 			    "the layout of MindSpore before 2.3 (MindInsight) is not read; profile"
 			    " with a newer MindSpore");
@@ -264,7 +235,7 @@ int discover_take(struct np_run *run, const char *dir, const struct np_names *na
 	if (!output)
 		return np_fail_nomem(err, dir);
 	*ret_enter = true;
-	rc = take_msmonitor(run, dir, names, err);
+	rc = discover_take_monitor(run, dir, names, err);
 	note_unread(run, dir, names);
 	if (rc == NP_OK && np_is_directory(output) && !only_raw(run, output, names)) {
 		rc = discover_take_output(run, dir, names, output, ret_without_data, err);

@@ -84,6 +84,10 @@ void discover_note_old(struct np_run *run, const char *dir, size_t *ret_without_
 int discover_metadata(const char *dir, const struct np_names *names, struct np_source_files *source,
 		      struct np_err *err) NP_MUST_USE;
 
+/* What msMonitor left in a directory. */
+int discover_take_monitor(struct np_run *run, const char *dir, const struct np_names *names,
+			  struct np_err *err) NP_MUST_USE;
+
 /* Has the database the tables of a rank's? */
 bool discover_is_rank_db(const char *path);
 

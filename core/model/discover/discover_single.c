@@ -143,13 +143,20 @@ static bool is_json(const char *path)
 	return np_text_ends(path, ".json") || np_text_ends(path, ".json.gz");
 }
 
+/* Lines of msMonitor. */
+static bool is_lines(const char *path)
+{
+	return np_text_ends(path, ".jsonl") || np_text_ends(path, ".jsonl.gz");
+}
+
 static int refuse(const char *path, struct np_err *err)
 {
-	return np_fail(err, NP_E_USAGE,
-		       "'%s' is no profile: give a directory, a database (.db), a trace"
-		       " (.json, .json.gz) or a table (kernel_details.csv, op_summary_*.csv,"
-		       " step_trace_time.csv)",
-		       path);
+	return np_fail(
+		err, NP_E_USAGE,
+		"'%s' is no profile: give a directory, a database (.db), a trace"
+		" (.json, .json.gz, .jsonl) or a table (kernel_details.csv, op_summary_*.csv,"
+		" step_trace_time.csv)",
+		path);
 }
 
 /* A database by its tables, whatever its name. */
@@ -202,6 +209,10 @@ static int kind_of_file(const char *path, enum np_file *ret, struct np_err *err)
 		*ret = discover_stamped_file(name);
 	if (np_text_ends(name, ".db"))
 		return kind_of_db(path, ret, err);
+	if (is_lines(path)) {
+		*ret = NP_FILE_TRACE;
+		return NP_OK;
+	}
 	if (*ret == NP_FILE_TRACE || (*ret == NP_FILE_COUNT && is_json(path)))
 		return kind_of_trace(path, name, ret, err);
 	if (*ret == NP_FILE_COUNT && csv && is_kernel_table(name))
@@ -285,6 +296,7 @@ static int take_single(struct np_run *run, const char *path, enum np_file file, 
 	const char *name = np_text_last_part(path);
 	char *dir = directory_of(path);
 	int32_t rank = -1;
+	int64_t process = -1;
 	int64_t stamp = -1;
 	int rc = NP_OK;
 
@@ -294,7 +306,8 @@ static int take_single(struct np_run *run, const char *path, enum np_file file, 
 		rc = find_above(run, dir, &source, err);
 	if (file == NP_FILE_KINETO)
 		source.kind = NP_KIND_KINETO;
-	else if (file_name_is_msmonitor(name, &stamp, &rank))
+	else if (file_name_is_msmonitor(name, &stamp, &rank) ||
+		 file_name_is_monitor_lines(name, &process, &stamp, &rank) || is_lines(name))
 		source.kind = NP_KIND_MSMONITOR;
 	else if (!file_name_is_rank_db(name, &source.kind, &rank) &&
 		 discover_stamped_file(name) != NP_FILE_COUNT)

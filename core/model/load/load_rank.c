@@ -81,6 +81,13 @@ static int read_cluster_db(struct np_rank *rank, const struct np_source_files *s
 	return rc < 0 ? rc : finish_derived(rank, strings, err);
 }
 
+static int read_trace(struct np_rank *rank, const struct np_source_files *source,
+		      struct np_strtab *strings, struct np_err *err)
+{
+	return source->kind == NP_KIND_MSMONITOR ? np_load_monitor(rank, source, strings, err)
+						 : np_load_trace(rank, source, strings, err);
+}
+
 static int read_kernels(struct np_rank *rank, const struct np_source_files *source,
 			struct np_strtab *strings, struct np_err *err)
 {
@@ -114,7 +121,7 @@ static const struct {
 	{ NP_FILE_RANK_DB, read_rank_db, true, read_whole_rank_db },
 	{ NP_FILE_ANALYSIS_DB, read_analysis_db, false, NULL },
 	{ NP_FILE_CLUSTER_DB, read_cluster_db, false, NULL },
-	{ NP_FILE_TRACE, np_load_trace, true, NULL },
+	{ NP_FILE_TRACE, read_trace, true, NULL },
 	{ NP_FILE_KINETO, np_load_kineto, true, NULL },
 	{ NP_FILE_KERNELS, read_kernels, true, NULL },
 	{ NP_FILE_STEP_TRACE, read_step_trace, false, NULL },

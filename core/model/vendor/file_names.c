@@ -128,13 +128,15 @@ bool file_name_is_rank_db(const char *name, enum np_kind *kind, int32_t *rank)
 	return false;
 }
 
-bool file_name_is_msmonitor(const char *name, int64_t *stamp, int32_t *rank)
+/* msmonitor_<pid>_<time>_<rank><suffix> */
+static bool is_monitor(const char *name, const char *suffix, int64_t *process, int64_t *stamp,
+		       int32_t *rank)
 {
 	const char *fields[3];
 	const char *end = name + strlen(name);
 	int64_t number;
 
-	if (!np_text_begins(name, "msmonitor_") || !np_text_ends(name, ".db"))
+	if (!np_text_begins(name, "msmonitor_") || !np_text_ends(name, suffix))
 		return false;
 	fields[0] = name + strlen("msmonitor_");
 	for (size_t i = 1; i < NP_COUNT(fields); i++) {
@@ -143,11 +145,26 @@ bool file_name_is_msmonitor(const char *name, int64_t *stamp, int32_t *rank)
 			return false;
 		fields[i]++;
 	}
-	end -= strlen(".db");
+	end -= strlen(suffix);
 	if (end <= fields[2] || !np_text_to_int(fields[2], (size_t)(end - fields[2]), &number) ||
 	    number < -1 || number > INT32_MAX)
 		return false;
 	*rank = (int32_t)number;
 	*stamp = stamp_of_digits(fields[1], fields[2] - 1);
+	if (!np_text_to_int(fields[0], (size_t)(fields[1] - 1 - fields[0]), process))
+		*process = -1;
 	return true;
+}
+
+bool file_name_is_msmonitor(const char *name, int64_t *stamp, int32_t *rank)
+{
+	int64_t process;
+
+	return is_monitor(name, ".db", &process, stamp, rank);
+}
+
+bool file_name_is_monitor_lines(const char *name, int64_t *process, int64_t *stamp, int32_t *rank)
+{
+	return is_monitor(name, ".jsonl", process, stamp, rank) ||
+	       is_monitor(name, ".jsonl.gz", process, stamp, rank);
 }

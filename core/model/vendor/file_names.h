@@ -27,6 +27,10 @@ bool file_name_is_rank_db(const char *name, enum np_kind *ret_kind, int32_t *ret
 /* "msmonitor_<pid>_<17 digits>_<rank or -1>.db"; the time is -1 if there is no such time. */
 bool file_name_is_msmonitor(const char *name, int64_t *ret_time, int32_t *ret_rank);
 
+/* Its lines: msmonitor_<pid>_<time>_<rank>.jsonl; the process is -1 where it is no number. */
+bool file_name_is_monitor_lines(const char *name, int64_t *ret_process, int64_t *ret_time,
+				int32_t *ret_rank);
+
 /*
  * The time in a directory's name, "<worker>_<yyyymmddHHMMSSmmm>_ascend_pt" or
  * "PROF_000001_<yyyymmddHHMMSSmmm>_<suffix>"; -1 for a name without one.

@@ -8,15 +8,21 @@
 #include <inttypes.h>
 
 const struct syn_form syn_forms[] = {
-	{ SYN_TORCH, .db = true },       { SYN_TORCH, .text = true },
-	{ SYN_TORCH, true, true },       { SYN_MSPROF, .db = true },
-	{ SYN_MSPROF, .text = true },    { SYN_MINDSPORE, .db = true },
-	{ SYN_MINDSPORE, .text = true }, { SYN_MSMONITOR, .db = true },
+	{ SYN_TORCH, .db = true },
+	{ SYN_TORCH, .text = true },
+	{ SYN_TORCH, .db = true, .text = true },
+	{ SYN_MSPROF, .db = true },
+	{ SYN_MSPROF, .text = true },
+	{ SYN_MINDSPORE, .db = true },
+	{ SYN_MINDSPORE, .text = true },
+	{ SYN_MSMONITOR, .db = true },
+	{ SYN_MSMONITOR, .lines = true },
 };
 
-const char *const syn_form_names[] = { "db",          "text",         "both",           "msprof-db",
-				       "msprof-text", "mindspore-db", "mindspore-text", "msmonitor",
-				       NULL };
+const char *const syn_form_names[] = {
+	"db",           "text",           "both",      "msprof-db",       "msprof-text",
+	"mindspore-db", "mindspore-text", "msmonitor", "msmonitor-jsonl", NULL
+};
 
 bool syn_has_framework(const struct syn_form *form)
 {

@@ -6,7 +6,7 @@
 
 /*
  * In which form a rank's profile is written: who made it, and whether it is a
- * database, text, or both.
+ * database, text, or both, or lines.
  */
 enum syn_maker {
 	SYN_TORCH,
@@ -19,6 +19,7 @@ struct syn_form {
 	enum syn_maker maker;
 	bool db;
 	bool text;
+	bool lines; /* JSONL */
 };
 
 /* Forms and their names in the same order; the names are ended by NULL. */

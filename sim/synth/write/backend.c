@@ -7,8 +7,9 @@
 #include "sim/synth/out/io.h"
 
 const struct syn_backend *const syn_backends[SYN_BACKENDS] = {
-	&syn_rank_db,    &syn_analysis_db, &syn_metadata,      &syn_prof_info,  &syn_trace,
-	&syn_kernel_csv, &syn_step_csv,    &syn_statistic_csv, &syn_memory_csv, &syn_comm_json,
+	&syn_rank_db,    &syn_analysis_db, &syn_metadata, &syn_prof_info,
+	&syn_trace,      &syn_kernel_csv,  &syn_step_csv, &syn_statistic_csv,
+	&syn_memory_csv, &syn_comm_json,   &syn_monitor,
 };
 
 /* The time in names: to the millisecond, or its first 14 digits. */
@@ -50,7 +51,7 @@ void syn_rank_dir(const struct syn_rank_info *info, struct np_buf *buf)
 	case SYN_MSMONITOR:
 		np_buf_printf(buf, "msmonitor_%d_", (int)info->pid);
 		add_time(info, true, buf);
-		np_buf_printf(buf, "_%d.db", info->place.rank);
+		np_buf_printf(buf, "_%d.%s", info->place.rank, info->form->db ? "db" : "jsonl");
 		break;
 	}
 }

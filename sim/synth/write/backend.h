@@ -33,8 +33,9 @@ extern const struct syn_backend syn_step_csv;
 extern const struct syn_backend syn_statistic_csv;
 extern const struct syn_backend syn_memory_csv;
 extern const struct syn_backend syn_comm_json;
+extern const struct syn_backend syn_monitor;
 
-#define SYN_BACKENDS 10
+#define SYN_BACKENDS 11
 extern const struct syn_backend *const syn_backends[SYN_BACKENDS];
 
 /* Name of a rank's directory, below the output directory; of a rank of msMonitor, of its file. */

@@ -565,16 +565,20 @@ static void files_of_one_directory_are_of_one_rank(void **state)
 	assert_int_equal(run->sources.item[0].bytes, 2 + 2 + 2);
 }
 
-static void traces_of_other_tools_are_listed(void **state)
+static void lines_of_one_process_are_one_capture_and_the_last_may_say_the_rank(void **state)
 {
 	(void)state;
-	make_rank("a", 0);
-	write_text(below("msmonitor_1_20250109120000000_0.jsonl"), "{}");
+	write_text(below("msmonitor_12_20250109120000000_-1.jsonl"), "{}");
+	write_text(below("msmonitor_12_20250109120100000_-1.jsonl"),
+		   "{}\n{\"device\": [1], \"kind\": \"rank_device_map\", \"rank\": 5}\n");
+	write_text(below("msmonitor_123_20250109120000000_2.jsonl"), "{}");
 	{
 		with_run *run = discover(np_fixture_root);
 
-		assert_ranks(run, RANKS(0));
-		assert_noted(&run->notes, NP_NOTE_SKIPPED, "msMonitor", "JSONL");
+		assert_ranks(run, RANKS(2, 5));
+		assert_int_equal(run->sources.item[0].more_traces.count, 0);
+		assert_int_equal(run->sources.item[1].more_traces.count, 1);
+		assert_int_equal(run->sources.item[1].kind, NP_KIND_MSMONITOR);
 	}
 }
 
@@ -1269,7 +1273,7 @@ int main(void)
 		with_fixture(workers_of_replicas_that_differ_keep_their_ranks),
 		with_fixture(a_file_is_the_rank_that_its_name_says),
 		with_fixture(files_of_one_directory_are_of_one_rank),
-		with_fixture(traces_of_other_tools_are_listed),
+		with_fixture(lines_of_one_process_are_one_capture_and_the_last_may_say_the_rank),
 		with_fixture(a_database_of_any_name_is_known_by_its_tables),
 		with_fixture(an_archive_is_refused_with_the_line_that_unpacks_it),
 		with_fixture(an_archive_beside_profiles_is_listed),
