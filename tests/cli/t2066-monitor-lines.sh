@@ -62,7 +62,7 @@ expect_exit 0
 behaviour 'a monitor that was killed leaves no communicators and a line that is cut: the times stay'
 cp -r lines killed
 for each in killed/*.jsonl; do
-	grep -v parallel_group_info "$each" | head -c -30 >cut && mv cut "$each"
+	grep -v parallel_group_info "$each" | head -c -30 >short.part && mv short.part "$each"
 done
 run "$npuprof" cluster -o out killed
 expect_exit 0
