@@ -76,8 +76,8 @@ foreach(script ${cli_tests})
   if(script MATCHES "t(2050|4010|4011)-")
     set_tests_properties(cli.${test} PROPERTIES LABELS long)
   endif()
-  # About a check of the tree, with no program of ours in it.
-  if(script MATCHES "t0004-")
+  # About a check of the tree and about the helpers of these tests: no program of ours in them.
+  if(script MATCHES "t000[45]-")
     set_tests_properties(cli.${test} PROPERTIES LABELS lint)
   endif()
   # Looks for what jobs leave in shared memory, which jobs that are killed do.

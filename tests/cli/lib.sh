@@ -10,7 +10,8 @@
 #	expect_stderr_has "did you mean 'cluster'?"
 #
 # Every expectation is checked even after one has failed; the script fails at its
-# end if any did. $work is an empty directory that goes away with the script.
+# end if any did, also one in a subshell, and if a command was not found. $work is an
+# empty directory that goes away with the script.
 #
 # From the environment: NPUPROF_BUILD, the build directory; NPUPROF_SHARED, a
 # directory with recorded profiles, which need not exist; NPUPROF_SOURCE.
@@ -30,11 +31,18 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/npuprof-test.XXXXXX") || exit 1
 checks=0
 failures=0
 what='' command='' status=0
+# What subshells found wrong, which cannot count: a line each.
+astray=$work.astray
 
 at_end() {
 	local code=$?
 
-	rm -rf "$work"
+	if [[ -s $astray ]]; then
+		failures=$((failures + $(wc -l <"$astray")))
+		checks=$((checks + $(wc -l <"$astray")))
+		grep '^FAILED' "$astray"
+	fi
+	rm -rf "$work" "$astray"
 	if ((failures)); then
 		echo "$failures of $checks expectations failed"
 		exit 1
@@ -45,6 +53,13 @@ at_end() {
 	exit "$code"
 }
 trap at_end EXIT
+
+# A command that does not exist is a fault of the test, wherever it stands and whoever takes its status for
+# an answer: a misspelt expectation would expect nothing. The shell calls this in a subshell of its own.
+command_not_found_handle() {
+	echo "FAILED: no such command: $1" >>"$astray"
+	return 127
+}
 
 # skip <reason>: leave the test without a verdict
 skip() {
@@ -82,6 +97,7 @@ run() {
 # wrong <text>...: count a failed expectation and show what there was instead
 wrong() {
 	failures=$((failures + 1))
+	((BASH_SUBSHELL == 0)) || echo 'in a subshell' >>"$astray"
 	printf 'FAILED: %s\n  %s\n  after: %s[exit %s]\n' "$what" "$*" "$command" "$status"
 	sed 's/^/  stdout: /' "$work/stdout" 2>/dev/null | head -40
 	sed 's/^/  stderr: /' "$work/stderr" 2>/dev/null | head -20
