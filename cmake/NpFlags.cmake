@@ -20,9 +20,6 @@ if(NP_SANITIZE)
   target_compile_options(np_flags INTERFACE -fsanitize=${np_san} -fno-omit-frame-pointer
     -fno-sanitize-recover=all)
   target_link_options(np_flags INTERFACE -fsanitize=${np_san})
-  # Checks are slow without any optimisation: what does the work gets some, what is compiled to run
-  # once, such as a test, does not. It pays back what it costs in compiling.
-  set(np_optimise $<$<CONFIG:Debug>:-O1>)
 else()
   target_compile_options(np_flags INTERFACE -fstack-protector-strong
     $<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2>)
@@ -32,6 +29,15 @@ endif()
 if(NP_COVERAGE)
   target_compile_options(np_flags INTERFACE --coverage -O0)
   target_link_options(np_flags INTERFACE --coverage)
+endif()
+
+# Without any optimisation the tests take longer than compiling with some does: what does the work gets
+# it, what is compiled to run once, such as a test, does not. Lines of coverage are those of the source.
+# What may be uninitialised is asked with the sanitizers, which find out whether it is.
+if(NP_SANITIZE)
+  set(np_optimise $<$<CONFIG:Debug>:-O1>)
+elseif(NOT NP_COVERAGE)
+  set(np_optimise $<$<CONFIG:Debug>:-O1> $<$<CONFIG:Debug>:-Wno-maybe-uninitialized>)
 endif()
 
 # Many small test programs are linked from the same libraries: gold takes a third of the time of ld.

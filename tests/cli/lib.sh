@@ -14,13 +14,15 @@
 # empty directory that goes away with the script.
 #
 # From the environment: NPUPROF_BUILD, the build directory; NPUPROF_SHARED, a
-# directory with recorded profiles, which need not exist; NPUPROF_SOURCE.
+# directory with recorded profiles, which need not exist; NPUPROF_SOURCE; NPUPROF_SYNTH,
+# a generator of the same source that makes inputs sooner than that of a build with
+# sanitizers, where it is not what a test is about.
 set -u
 
 : "${NPUPROF_BUILD:?is the build directory with npuprof in it}"
 NPUPROF_SOURCE=${NPUPROF_SOURCE:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}
 npuprof=$NPUPROF_BUILD/npuprof
-synth=$NPUPROF_BUILD/npuprof-synth
+synth=${NPUPROF_SYNTH:-$NPUPROF_BUILD/npuprof-synth}
 export npuprof synth NPUPROF_SOURCE
 
 # Nothing of the user's may change what is printed.

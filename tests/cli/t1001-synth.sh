@@ -2,6 +2,8 @@
 # npuprof-synth: its options, what it refuses, and the files of each form.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
+# Here it is what is tested, also in a build with sanitizers.
+synth=$NPUPROF_BUILD/npuprof-synth
 
 # Small runs: two ranks, two steps.
 small=(--ranks 2 --steps 2 --layers 2 --kernels-per-layer 2 --buckets 1)
@@ -281,3 +283,34 @@ for counter in aic_mac aic_fixpipe aiv_mte3 aiv_scalar; do
 		"$(sqlite3 "$output/ascend_pytorch_profiler_0.db" "SELECT printf('%.3f', sum(p.value)) FROM TASK_PMU_INFO p
 			JOIN STRING_IDS s ON s.id = p.name WHERE s.value = '${counter}_ratio'")"
 done
+
+# written: of all that stands in profiles, one line
+written() {
+	cat "$work"/c/*/ASCEND_PROFILER_OUTPUT/* | sha256sum
+}
+
+behaviour 'every plan and every fault can be made in both forms, and shows in what is written'
+while read -r plan faults; do
+	case $plan in
+	dp) plan=(--ranks 4 --hosts 2 --kernels-per-layer 12) ;;
+	pp) plan=(--ranks 4 --schedule pp --micro-batches 2 --layers 4) ;;
+	ep) plan=(--ranks 4 --schedule ep --ep 2 --dp 4) ;;
+	esac
+	generate "${plan[@]}" --format both
+	sound=$(written)
+	expect_equal "$(find "$work/c" -name 'profiler_info_*' | wc -l)" 4
+	while read -r -d, fault; do
+		# shellcheck disable=SC2086
+		generate "${plan[@]}" --format both --no-instances $fault
+		expect "$fault changes something" test "$(written)" != "$sound"
+	done <<<"$faults,"
+done <<'FAULTS'
+dp --tp 2 --dp 2, --cp 2, --grads scatter, --first-step 3, --no-steps, --slow-rank 1:2 --seq-imbalance 0.3, --slow-link 0-1:3 --slow-sender 2:3 --slow-receiver 3:3, --clock-skew host1:120s --clock-skew 3:-250us:20, --host-gap 1:300, --drop-ops 1:1 --shift-ordinals 2:3, --truncate 1:0.5, --slow-type MatMulV2:2 --extra-casts 2, --reshape 2, --memory --leak 1:100000
+pp --p2p batch, --slow-stage 1:1.5
+ep --expert-skew 0.5
+FAULTS
+
+behaviour 'ranks can be left out, and a manifest added'
+generate --ranks 4 --omit-ranks 1-2 --manifest --no-analysis
+expect_equal "$(find "$work/c" -name 'profiler_info_*' | wc -l) $(find "$work/c" -name analysis.db | wc -l)" '2 0'
+expect_file "$work/c/npuprof_manifest.json"

@@ -30,14 +30,16 @@ field() {
 
 # same <name>: all commands have the same verdict on a run; it is in $verdict
 same() {
-	local run=$work/$1
+	local run=$work/$1 side
 
 	verdict=$(verdict_of '$.verdict' cluster -d "$run" -o "$work/out-$1")
 	expect 'there is one' test -n "$verdict"
 	[[ ${2:-} == --no-replay ]] || expect_equal "$(verdict_of '$.verdict' whatif "$run")" "$verdict"
 	expect_equal "$(verdict_of '$.verdict' advisor "$run")" "$verdict"
-	expect_equal "$(verdict_of '$.base.verdict' compare "$run" "$run")" "$verdict"
-	expect_equal "$(verdict_of '$.new.verdict' compare "$run" "$run")" "$verdict"
+	run "$npuprof" compare "$run" "$run" -q -f json
+	for side in base new; do
+		expect_equal "$(sqlite3 :memory: "SELECT readfile('$work/stdout') -> '\$.$side.verdict'")" "$verdict"
+	done
 	expect_equal "$(sqlite3 :memory: "SELECT group_concat(key, ' ') FROM json_each('${verdict//\'/\'\'}')")" \
 		'kind reason what recovered_ns lost_ns with text'
 }

@@ -125,7 +125,7 @@ static int take_sample(struct rank_db *load, struct samples *samples, const stru
 
 	for (size_t i = 0; i < samples->values; i++) {
 		double value = batch->column[SAMPLE_VALUES + i].real[row];
-		struct sampled *sampled;
+		struct sampled *sampled = NULL;
 		np_str name;
 		int rc;
 
