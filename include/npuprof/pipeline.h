@@ -74,4 +74,49 @@ int np_pipeline_measure(const struct np_cluster *cluster, const struct np_align 
 	NP_MUST_USE;
 void np_pipeline_release(struct np_pipeline *pipeline);
 
+/*
+ * The same of one rank in one step, in the order of time: to be drawn. Where kernels
+ * and idle time alternate between two operators, the kernels stand first: their places
+ * are not kept.
+ */
+enum np_strip_kind {
+	NP_STRIP_USEFUL,
+	NP_STRIP_OTHER_COMM,
+	NP_STRIP_WARMUP,
+	NP_STRIP_IMBALANCE,
+	NP_STRIP_TRANSFER,
+	NP_STRIP_HOST,
+	NP_STRIP_TAIL,
+	NP_STRIP_KINDS,
+};
+
+/* "useful", "other_comm" …: as the figures above are called. */
+const char *np_strip_kind_name(enum np_strip_kind kind);
+
+struct np_strip_slice {
+	np_ns begin; /* on the clock of the rank */
+	np_ns end;
+	enum np_strip_kind kind;
+};
+
+struct np_strip {
+	uint32_t rank; /* index in the run */
+	int32_t stage;
+	np_str step;
+	NP_VEC(struct np_strip_slice) slices; /* one after the other, without a gap */
+};
+
+/*
+ * One strip for each stage in the step of median length: of the pipeline that `rank`, an
+ * index in the run, is in, or of the first. Stages whose rank was not profiled have none.
+ */
+struct np_strips {
+	NP_VEC(struct np_strip) list; /* by stage */
+};
+
+int np_pipeline_strips(const struct np_cluster *cluster, const struct np_align *align,
+		       const struct np_waits *waits, const struct np_pipeline *pipeline,
+		       uint32_t rank, struct np_strips *ret, struct np_err *err) NP_MUST_USE;
+void np_strips_release(struct np_strips *strips);
+
 #endif /* NP_PIPELINE_H */

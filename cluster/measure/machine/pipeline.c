@@ -4,6 +4,7 @@
 
 #include "npuprof/activity.h"
 #include "npuprof/align.h"
+#include "npuprof/order.h"
 #include "npuprof/rank.h"
 
 #include <math.h>
@@ -469,4 +470,224 @@ int np_pipeline_measure(const struct np_cluster *cluster, const struct np_align 
 void np_pipeline_release(struct np_pipeline *pipeline)
 {
 	np_vec_release(&pipeline->list);
+}
+
+/* --- strips ---------------------------------------------------------------------------------- */
+
+const char *np_strip_kind_name(enum np_strip_kind kind)
+{
+	static const char *const names[] = {
+		[NP_STRIP_USEFUL] = "useful",     [NP_STRIP_OTHER_COMM] = "other_comm",
+		[NP_STRIP_WARMUP] = "warmup",     [NP_STRIP_IMBALANCE] = "imbalance",
+		[NP_STRIP_TRANSFER] = "transfer", [NP_STRIP_HOST] = "host",
+		[NP_STRIP_TAIL] = "tail",
+	};
+
+	return names[kind];
+}
+
+void np_strips_release(struct np_strips *strips)
+{
+	for (size_t i = 0; i < strips->list.count; i++)
+		np_vec_release(&strips->list.item[i].slices);
+	np_vec_release(&strips->list);
+}
+
+/* Up to `end`, from where the last slice ended. */
+static int draw_until(struct np_strip *strip, np_ns *at, np_ns end, enum np_strip_kind kind,
+		      struct np_err *err)
+{
+	struct np_strip_slice *last =
+		strip->slices.count > 0 ? &strip->slices.item[strip->slices.count - 1] : NULL;
+
+	if (end <= *at)
+		return NP_OK;
+	if (last && last->kind == kind) {
+		last->end = end;
+	} else {
+		struct np_strip_slice *slice = np_vec_add(&strip->slices, err);
+
+		if (!slice)
+			return NP_E_NOMEM;
+		*slice = (struct np_strip_slice){ *at, end, kind };
+	}
+	*at = end;
+	return NP_OK;
+}
+
+static np_ns earlier(np_ns a, np_ns b)
+{
+	return a < b ? a : b;
+}
+
+/* What no operator shows in: kernels, then what is idle. */
+static int draw_rest(struct np_strip *strip, np_ns *at, np_ns end, np_ns *computing,
+		     struct np_err *err)
+{
+	np_ns until = earlier(end, *at + *computing);
+	int rc;
+
+	*computing -= until > *at ? until - *at : 0;
+	rc = draw_until(strip, at, until, NP_STRIP_USEFUL, err);
+	return rc == NP_OK ? draw_until(strip, at, end, NP_STRIP_HOST, err) : rc;
+}
+
+/* As add_exposed() counts it. */
+static int draw_exposed(const struct pipeline_rank *rank, const struct pipeline_phases *phases,
+			const struct np_exposed *piece, struct np_strip *strip, np_ns *at,
+			struct np_err *err)
+{
+	const struct pipeline_stages *stages = rank->stages;
+	np_ns waited = rank->rank->ops.item[piece->op].start +
+		       stages->waits->wait[np_align_slot(stages->align, rank->index, piece->op)];
+	np_ns end = earlier(waited, piece->end);
+	int rc;
+
+	if (rank->roles[piece->op] == ROLE_OTHER) {
+		rc = draw_until(strip, at, earlier(phases->last, piece->end), NP_STRIP_OTHER_COMM,
+				err);
+		if (rc == NP_OK)
+			rc = draw_until(strip, at, end, NP_STRIP_TAIL, err);
+		return rc == NP_OK ? draw_until(strip, at, piece->end, NP_STRIP_OTHER_COMM, err)
+				   : rc;
+	}
+	rc = draw_until(strip, at, earlier(phases->full, end), NP_STRIP_WARMUP, err);
+	if (rc == NP_OK)
+		rc = draw_until(strip, at, earlier(phases->draining, end), NP_STRIP_IMBALANCE, err);
+	if (rc == NP_OK)
+		rc = draw_until(strip, at, end, NP_STRIP_WARMUP, err);
+	return rc == NP_OK ? draw_until(strip, at, piece->end, NP_STRIP_TRANSFER, err) : rc;
+}
+
+static np_ns computing_in(const struct np_activity *activity, const struct np_segment *segment)
+{
+	np_ns sum = 0;
+
+	for (uint32_t i = segment[0].first; i < segment[1].first; i++) {
+		if (np_leaf_kind(activity->shares.item[i].leaf) == NP_LEAF_COMPUTE)
+			sum += activity->shares.item[i].ns;
+	}
+	return sum;
+}
+
+static int draw_cell(const struct pipeline_rank *rank, size_t index,
+		     const struct pipeline_phases *phases, struct np_strip *strip,
+		     struct np_err *err)
+{
+	const struct np_activity *activity = &rank->rank->activity;
+	const struct np_activity_cell *cell = &activity->cells.item[index];
+	const struct np_exposed *piece = &activity->exposed.item[cell->first_exposed];
+	const struct np_exposed *last = piece + cell->exposed;
+	np_ns at = cell->begin;
+	int rc = NP_OK;
+
+	for (uint32_t i = 0; i < cell->segments && rc == NP_OK; i++) {
+		const struct np_segment *segment =
+			&activity->segments.item[cell->first_segment + i];
+		np_ns end = i + 1 < cell->segments ? segment[1].begin : cell->end;
+		np_ns computing = computing_in(activity, segment);
+
+		for (; piece < last && piece->begin < end && rc == NP_OK; piece++) {
+			rc = draw_rest(strip, &at, piece->begin, &computing, err);
+			if (rc == NP_OK)
+				rc = draw_exposed(rank, phases, piece, strip, &at, err);
+		}
+		if (rc == NP_OK)
+			rc = draw_rest(strip, &at, end, &computing, err);
+	}
+	return rc;
+}
+
+/* The step of median length among those that the pipeline was measured in. */
+static int median_step(const struct np_pipeline *pipeline, np_str *ret, struct np_err *err)
+{
+	size_t count = pipeline->list.count;
+	np_ns *spans = malloc((count + 1) * sizeof(*spans));
+	np_ns median;
+
+	if (!spans)
+		return np_fail_nomem(err, "the pipeline");
+	for (size_t i = 0; i < count; i++)
+		spans[i] = pipeline->list.item[i].span;
+	qsort(spans, count, sizeof(*spans), np_by_int64);
+	median = spans[(count - 1) / 2];
+	free(spans);
+	for (size_t i = 0; i < count; i++) {
+		if (pipeline->list.item[i].span == median)
+			*ret = pipeline->list.item[i].step;
+	}
+	return NP_OK;
+}
+
+/* Are two ranks of one pipeline: equal but for the stage? Where nothing is known, all are. */
+static bool same_pipeline(const struct np_coordinates *a, const struct np_coordinates *b)
+{
+	return a->dp == b->dp && a->tp == b->tp && a->cp == b->cp;
+}
+
+static int draw_strip(const struct pipeline_stages *stages, uint32_t index, np_str step,
+		      struct np_strips *strips, struct np_err *err)
+{
+	struct pipeline_rank rank;
+	int rc = find_roles(stages, index, &rank, err);
+
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < rank.rank->activity.cells.count && rc == NP_OK; i++) {
+		uint32_t number = rank.rank->times.item[i].step;
+		struct pipeline_phases phases;
+		struct np_pipeline_time time;
+		struct np_strip *strip;
+
+		if (rank.rank->steps.item[number].id != step || !measure_cell(&rank, i, &time) ||
+		    !find_phases(&rank, number, &phases))
+			continue;
+		strip = np_vec_add(&strips->list, err);
+		if (!strip) {
+			rc = NP_E_NOMEM;
+			break;
+		}
+		*strip = (struct np_strip){ .rank = index, .stage = time.stage, .step = step };
+		rc = draw_cell(&rank, i, &phases, strip, err);
+		break;
+	}
+	free(rank.roles);
+	return rc;
+}
+
+int np_pipeline_strips(const struct np_cluster *cluster, const struct np_align *align,
+		       const struct np_waits *waits, const struct np_pipeline *pipeline,
+		       uint32_t rank, struct np_strips *ret, struct np_err *err)
+{
+	struct pipeline_stages stages = { .cluster = cluster, .align = align, .waits = waits };
+	const struct np_coordinates *of = NULL;
+	struct np_strips strips = { 0 };
+	np_str step = NP_STR_NONE;
+	int32_t next = 0;
+	int rc;
+
+	*ret = (struct np_strips){ 0 };
+	if (pipeline->list.count == 0)
+		return NP_OK;
+	of = &cluster->coordinates[rank < cluster->run->sources.count
+					   ? rank
+					   : pipeline->list.item[0].rank];
+	rc = median_step(pipeline, &step, err);
+	if (rc == NP_OK)
+		rc = find_stages(&stages, err);
+	for (; next < stages.count && rc == NP_OK; next++) {
+		for (uint32_t i = 0; i < cluster->run->sources.count; i++) {
+			if (!cluster->run->ranks[i] || stages.stage[i] != next ||
+			    !same_pipeline(of, &cluster->coordinates[i]))
+				continue;
+			rc = draw_strip(&stages, i, step, &strips, err);
+			break;
+		}
+	}
+	free(stages.stage);
+	if (rc == NP_OK)
+		*ret = strips;
+	else
+		np_strips_release(&strips);
+	return rc;
 }

@@ -93,6 +93,31 @@ static void communicate(struct story *story, const char *type, np_ns wait, np_ns
 	add_segment(story, np_leaf_make(NP_LEAF_COMM, index), wait + transfer);
 }
 
+/* A strip has the same time in each kind, without a gap. */
+static void assert_drawn(const struct np_strip *strip, const struct np_pipeline_time *time)
+{
+	const np_ns expected[NP_STRIP_KINDS] = {
+		[NP_STRIP_USEFUL] = time->useful,     [NP_STRIP_OTHER_COMM] = time->other_comm,
+		[NP_STRIP_WARMUP] = time->warmup,     [NP_STRIP_IMBALANCE] = time->imbalance,
+		[NP_STRIP_TRANSFER] = time->transfer, [NP_STRIP_HOST] = time->host,
+		[NP_STRIP_TAIL] = time->tail,
+	};
+	np_ns drawn[NP_STRIP_KINDS] = { 0 };
+	np_ns at = 0;
+
+	for (size_t i = 0; i < strip->slices.count; i++) {
+		const struct np_strip_slice *slice = &strip->slices.item[i];
+
+		assert_int_equal(slice->begin, at);
+		assert_true(slice->end > slice->begin);
+		drawn[slice->kind] += slice->end - slice->begin;
+		at = slice->end;
+	}
+	assert_int_equal(at, time->span);
+	for (size_t i = 0; i < NP_STRIP_KINDS; i++)
+		assert_int_equal(drawn[i], expected[i]);
+}
+
 static struct np_pipeline told(struct story *story)
 {
 	NP_CLEANUP(np_cluster_freep) struct np_cluster *cluster = NULL;
@@ -102,6 +127,7 @@ static struct np_pipeline told(struct story *story)
 	struct np_segment *last = np_vec_add(&activity->segments, NULL);
 	struct np_step_time *time = np_vec_add(&story->rank->times, NULL);
 	struct np_pipeline pipeline = { 0 };
+	struct np_strips strips = { 0 };
 	struct np_err err = NP_ERR_INIT;
 	struct np_waits waits = { 0 };
 	np_ns by_slot[NP_COUNT(story->wait)] = { 0 };
@@ -121,6 +147,11 @@ static struct np_pipeline told(struct story *story)
 		by_slot[np_align_slot(align, 0, i)] = story->wait[i];
 	waits.wait = by_slot;
 	assert_ok(np_pipeline_measure(cluster, align, &waits, &pipeline, &err), err);
+	assert_ok(np_pipeline_strips(cluster, align, &waits, &pipeline, 0, &strips, &err), err);
+	assert_int_equal(strips.list.count, pipeline.list.count);
+	for (size_t i = 0; i < strips.list.count; i++)
+		assert_drawn(&strips.list.item[i], &pipeline.list.item[i]);
+	np_strips_release(&strips);
 	return pipeline;
 }
 
