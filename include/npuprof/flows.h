@@ -21,9 +21,9 @@
 #define NP_FLOW_UNATTRIBUTED (UINT32_MAX - 1)
 
 struct np_flow {
-	uint32_t communicator; /* index in np_align.communicators */
-	uint32_t rank;         /* index in the run, or one of the above */
-	np_ns ns;              /* more than 0 */
+	uint32_t of;   /* index in np_align.communicators; of a step, in np_cluster.steps */
+	uint32_t rank; /* index in the run, or one of the above */
+	np_ns ns;      /* more than 0 */
 };
 
 typedef NP_VEC(struct np_flow) np_flow_list;
@@ -31,11 +31,13 @@ typedef NP_VEC(struct np_flow) np_flow_list;
 struct np_flows {
 	np_flow_list causes; /* by communicator, then rank */
 	np_flow_list waits;  /* likewise */
+	np_flow_list steps;  /* what ranks are charged with by step, as root causes; then by rank */
 };
 
-int np_flows_measure(const struct np_align *align, const struct np_waits *waits,
-		     const struct np_charges *charges, const struct np_root_causes *causes,
-		     struct np_flows *ret, struct np_err *err) NP_MUST_USE;
+int np_flows_measure(const struct np_cluster *cluster, const struct np_align *align,
+		     const struct np_waits *waits, const struct np_charges *charges,
+		     const struct np_root_causes *causes, struct np_flows *ret, struct np_err *err)
+	NP_MUST_USE;
 void np_flows_release(struct np_flows *flows);
 
 #endif /* NP_FLOWS_H */

@@ -4,6 +4,7 @@
 
 #include "npuprof/align.h"
 #include "npuprof/apportion.h"
+#include "npuprof/idmap.h"
 #include "npuprof/rank.h"
 #include "npuprof/run.h"
 
@@ -37,6 +38,7 @@ void np_flows_release(struct np_flows *flows)
 {
 	np_vec_release(&flows->causes);
 	np_vec_release(&flows->waits);
+	np_vec_release(&flows->steps);
 }
 
 static void release_sums(struct flow_sums *sums)
@@ -169,8 +171,8 @@ static np_ns add_waits(const struct np_align *align, const struct np_waits *wait
 }
 
 /* The rows of `sums` that are not 0; it is zeroed. */
-static int keep(uint32_t communicator, int64_t *sums, size_t count, size_t ranks,
-		np_flow_list *list, struct np_err *err)
+static int keep(uint32_t of, int64_t *sums, size_t count, size_t ranks, np_flow_list *list,
+		struct np_err *err)
 {
 	for (size_t i = 0; i < count; i++) {
 		struct np_flow *flow;
@@ -180,7 +182,7 @@ static int keep(uint32_t communicator, int64_t *sums, size_t count, size_t ranks
 		flow = np_vec_add(list, err);
 		if (!flow)
 			return NP_E_NOMEM;
-		*flow = (struct np_flow){ communicator, (uint32_t)i, sums[i] };
+		*flow = (struct np_flow){ of, (uint32_t)i, sums[i] };
 		if (i >= ranks)
 			flow->rank = i == ranks ? NP_FLOW_UNPROFILED : NP_FLOW_UNATTRIBUTED;
 		sums[i] = 0;
@@ -225,9 +227,82 @@ static int add_communicator(const struct flow_passes *passes, uint32_t communica
 	return rc;
 }
 
-int np_flows_measure(const struct np_align *align, const struct np_waits *waits,
-		     const struct np_charges *charges, const struct np_root_causes *causes,
-		     struct np_flows *ret, struct np_err *err)
+/* The rows of charges by step, in the order of cluster->steps; to be freed. */
+struct flow_rows {
+	const struct np_charge_row **list;
+	size_t *first; /* by step; one more than there are steps */
+};
+
+static int sort_rows(const struct np_cluster *cluster, const struct np_charges *charges,
+		     struct flow_rows *ret, struct np_err *err)
+{
+	NP_CLEANUP(np_idmap_freep) struct np_idmap *places = np_idmap_new();
+	size_t steps = cluster->steps.count;
+	int rc = NP_OK;
+
+	ret->list = calloc(charges->rows.count + 1, sizeof(*ret->list));
+	ret->first = calloc(steps + 1, sizeof(*ret->first));
+	if (!places || !ret->list || !ret->first)
+		return np_fail_nomem(err, "the flow of waiting");
+	for (size_t i = 0; i < steps && rc == NP_OK; i++)
+		rc = np_idmap_set(places, cluster->steps.item[i], (uint32_t)i, err);
+	for (int pass = 0; pass < 2 && rc == NP_OK; pass++) {
+		for (size_t i = 0; i < charges->rows.count; i++) {
+			uint32_t step = np_idmap_get(places, charges->rows.item[i].step);
+
+			if (step == NP_IDMAP_NONE)
+				continue;
+			if (pass == 0)
+				ret->first[step]++;
+			else
+				ret->list[--ret->first[step]] = &charges->rows.item[i];
+		}
+		for (size_t i = 1; i <= steps && pass == 0; i++)
+			ret->first[i] += ret->first[i - 1];
+	}
+	return rc;
+}
+
+static int add_steps(const struct flow_passes *passes, const struct flow_rows *rows, size_t steps,
+		     struct flow_sums *sums, struct np_flows *flows, struct np_err *err)
+{
+	size_t ranks = passes->rank_count;
+	int rc = NP_OK;
+
+	for (size_t step = 0; step < steps && rc == NP_OK; step++) {
+		np_ns total = 0;
+
+		for (size_t i = rows->first[step]; i < rows->first[step + 1]; i++) {
+			sums->at[rows->list[i]->rank] += (double)rows->list[i]->charge;
+			total += rows->list[i]->charge;
+		}
+		if (total == 0)
+			continue;
+		find_root_causes(passes, sums, (double)total);
+		np_apportion(total, sums->stays, ranks + 1, sums->whole);
+		memset(sums->stays, 0, (ranks + 2) * sizeof(*sums->stays));
+		rc = keep((uint32_t)step, sums->whole, ranks + 1, ranks, &flows->steps, err);
+	}
+	return rc;
+}
+
+static int measure_steps(const struct np_cluster *cluster, const struct np_charges *charges,
+			 const struct flow_passes *passes, struct flow_sums *sums,
+			 struct np_flows *flows, struct np_err *err)
+{
+	struct flow_rows rows = { 0 };
+	int rc = sort_rows(cluster, charges, &rows, err);
+
+	if (rc == NP_OK)
+		rc = add_steps(passes, &rows, cluster->steps.count, sums, flows, err);
+	free(rows.list);
+	free(rows.first);
+	return rc;
+}
+
+int np_flows_measure(const struct np_cluster *cluster, const struct np_align *align,
+		     const struct np_waits *waits, const struct np_charges *charges,
+		     const struct np_root_causes *causes, struct np_flows *ret, struct np_err *err)
 {
 	struct flow_passes passes = { 0 };
 	struct flow_sums sums = { 0 };
@@ -245,6 +320,8 @@ int np_flows_measure(const struct np_align *align, const struct np_waits *waits,
 		rc = add_communicator(&passes, i, waited, by_rank, charges->unprofiled_in[i], &sums,
 				      &flows, err);
 	}
+	if (rc == NP_OK)
+		rc = measure_steps(cluster, charges, &passes, &sums, &flows, err);
 	release_sums(&sums);
 	release_passes(&passes);
 	if (rc == NP_OK)

@@ -450,20 +450,20 @@ static np_ns flow_of(const np_flow_list *list, const struct np_align *align, uin
 	for (size_t i = 0; i < list->count; i++) {
 		const struct np_flow *each = &list->item[i];
 
-		if (align->communicators.item[each->communicator].hash == hash &&
-		    each->rank == rank)
+		if (align->communicators.item[each->of].hash == hash && each->rank == rank)
 			return each->ns;
 	}
 	return 0;
 }
 
-static struct np_flows flows_of(const struct measured *all)
+static struct np_flows flows_of(const struct np_run *run, const struct measured *all)
 {
+	with_cluster *cluster = build(run);
 	struct np_flows flows = { 0 };
 	struct np_err err = NP_ERR_INIT;
 
-	assert_ok(np_flows_measure(all->align, &all->waits, &all->charges, &all->causes, &flows,
-				   &err),
+	assert_ok(np_flows_measure(cluster, all->align, &all->waits, &all->charges, &all->causes,
+				   &flows, &err),
 		  err);
 	return flows;
 }
@@ -473,7 +473,7 @@ static void a_flow_leads_from_the_root_cause_through_a_communicator_to_who_waite
 {
 	with_run *run = chain_run();
 	struct measured all = measure(run);
-	struct np_flows flows = flows_of(&all);
+	struct np_flows flows = flows_of(run, &all);
 
 	(void)state;
 	assert_int_equal(flow_of(&flows.causes, all.align, 21, 0), 10 * MS);
@@ -481,6 +481,9 @@ static void a_flow_leads_from_the_root_cause_through_a_communicator_to_who_waite
 	assert_int_equal(flow_of(&flows.waits, all.align, 21, 3), 10 * MS);
 	assert_int_equal(flow_of(&flows.causes, all.align, 10, 0), 10 * MS);
 	assert_int_equal(flow_of(&flows.waits, all.align, 10, 1), 10 * MS);
+	assert_int_equal(flows.steps.count, 1);
+	assert_int_equal(flows.steps.item[0].rank, 0);
+	assert_int_equal(flows.steps.item[0].ns, 30 * MS);
 	np_flows_release(&flows);
 	release(&all);
 }
@@ -493,25 +496,28 @@ static void causes_of_a_communicator_sum_to_its_waiting(void **state)
 	for (int round = 0; round < 200; round++) {
 		with_run *run = random_run(&random);
 		struct measured all = measure(run);
-		struct np_flows flows = flows_of(&all);
+		struct np_flows flows = flows_of(run, &all);
 		np_ns total = 0;
+		np_ns by_step = 0;
 
 		for (uint32_t c = 0; c < all.align->communicators.count; c++) {
 			np_ns causes = 0;
 			np_ns waits = 0;
 
 			for (size_t i = 0; i < flows.causes.count; i++)
-				causes += flows.causes.item[i].communicator == c
-						  ? flows.causes.item[i].ns
-						  : 0;
+				causes +=
+					flows.causes.item[i].of == c ? flows.causes.item[i].ns : 0;
 			for (size_t i = 0; i < flows.waits.count; i++)
-				waits += flows.waits.item[i].communicator == c
-						 ? flows.waits.item[i].ns
-						 : 0;
+				waits += flows.waits.item[i].of == c ? flows.waits.item[i].ns : 0;
 			assert_int_equal(causes, waits);
 			total += waits;
 		}
 		assert_int_equal(total, all.charges.total);
+		for (size_t i = 0; i < flows.steps.count; i++)
+			by_step += flows.steps.item[i].ns;
+		for (size_t i = 0; i < all.charges.rows.count; i++)
+			by_step -= all.charges.rows.item[i].charge;
+		assert_int_equal(by_step, 0);
 		np_flows_release(&flows);
 		release(&all);
 	}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `npuprof report`: everything about a run on one page that can be mailed. */
+#include "cli/command/cmd.h"
+#include "cli/command/common.h"
+#include "cli/command/output.h"
+#include "cli/prepare/phases.h"
+#include "cli/prepare/prepare.h"
+#include "page.h"
+
+#include "npuprof/dirs.h"
+#include "npuprof/temporary.h"
+
+struct report_options {
+	struct np_common common;
+	struct np_opt_list picks;
+	int language;
+	bool anonymous;
+};
+
+static const char *const languages[] = { "en", "zh", NULL };
+
+static const struct np_opt own_options[] = {
+	{
+		.name = "lang",
+		.kind = NP_OPT_CHOICE,
+		.offset = offsetof(struct report_options, language),
+		.value = "LANG",
+		.help = "language of the page",
+		.choices = languages,
+		.preset = "en",
+	},
+	{
+		.name = "anonymize",
+		.kind = NP_OPT_FLAG,
+		.offset = offsetof(struct report_options, anonymous),
+		.help = "replace the names of hosts, paths and jobs",
+	},
+	{
+		.name = "pick",
+		.kind = NP_OPT_LIST,
+		.fill = NP_FILL_DIRECTORY,
+		.offset = offsetof(struct report_options, picks),
+		.value = "PATH",
+		.help = "use this directory where several hold the same rank; may be repeated",
+	},
+	{
+		.letter = 'o',
+		.name = "output",
+		.kind = NP_OPT_TEXT,
+		.offset = offsetof(struct report_options, common.output),
+		.value = "FILE",
+		.help = "write the page there; - is the standard output",
+		.preset_words = "cluster_analysis_output/report.html below the first DIR",
+	},
+};
+
+static const struct np_opt_group groups[] = {
+	{ "Page", own_options, NP_COUNT(own_options), 0 },
+	NP_GROUP_INPUT(struct report_options, common),
+	NP_GROUP_RUNNING(struct report_options, common),
+	NP_GROUP_GENERAL,
+};
+
+static const struct np_opt_operand operand = NP_OPERAND_DIRS(struct report_options, common);
+
+static int cmd_report(int argc, const char *const *argv);
+
+const struct np_cmd np_cmd_report = {
+	.name = "report",
+	.topic = "Analysing a run",
+	.synopsis = "[options] [-d] DIR...",
+	.summary = "one HTML page of all of it, to look at and to mail",
+	.about =
+		"Reads the profile of every rank found below DIR and writes one HTML file that needs "
+		"nothing else: the verdict, where the iteration goes, ranks and steps, who made whom "
+		"wait, links, pipeline, what repairs would gain. The inputs are not changed.",
+	.run = cmd_report,
+	.options = { .groups = groups, .count = NP_COUNT(groups), .operand = &operand },
+	.statuses = NP_EXITS_PARTIAL,
+	.distributed = true,
+};
+
+/* What the writer of the file needs. */
+struct report_page {
+	const struct page_model *model;
+	const struct page_options *options;
+};
+
+static int write_page(const void *context, FILE *stream, struct np_err *err)
+{
+	const struct report_page *page = context;
+
+	return page_write(stream, page->model, page->options, err);
+}
+
+/* Where it goes; NULL without memory. A phase of several has its name in that of the file. */
+static char *find_output(const struct np_common *common)
+{
+	char *path = NULL;
+
+	if (!common->output)
+		return prepare_output(common, "report.html");
+	if (!common->phase_part)
+		return strdup(common->output);
+	if (asprintf(&path, "%s.%s", common->output, common->phase_part) < 0)
+		return NULL;
+	return path;
+}
+
+static int make_parent(const char *path, struct np_err *err)
+{
+	char *directory = strndup(path, (size_t)(strrchr(path, '/') - path));
+	int rc = directory ? np_make_dirs(directory, err) : np_fail_nomem(err, "a directory");
+
+	free(directory);
+	return rc;
+}
+
+static int write_to(const struct np_common *common, struct report_page *page, struct np_err *err)
+{
+	char *path = find_output(common);
+	int rc;
+
+	if (!path)
+		return np_fail_nomem(err, "the name of the page");
+	if (strcmp(path, "-") == 0) {
+		rc = write_page(page, stdout, err);
+	} else {
+		rc = common->output ? NP_OK : make_parent(path, err);
+		if (rc == NP_OK)
+			rc = np_write_file(path, write_page, page, err);
+		if (rc == NP_OK && !common->quiet)
+			(void)printf("%s\n", path);
+	}
+	free(path);
+	return rc;
+}
+
+static int present(const struct report_options *options, const struct np_analysis *analysis)
+{
+	struct page_model model = { 0 };
+	const struct page_options how = {
+		.input = prepare_input(&options->common, analysis->run),
+		.language = languages[options->language],
+		.anonymous = options->anonymous,
+	};
+	struct report_page page = { &model, &how };
+	struct np_err err = NP_ERR_INIT;
+	int rc = page_model_build(analysis, (size_t)options->common.jobs, &model, &err);
+
+	if (rc == NP_OK)
+		rc = write_to(&options->common, &page, &err);
+	page_model_release(&model);
+	if (rc < 0)
+		return np_report(NP_EXIT_FAILED, "%s", err.text);
+	prepare_say_notes(&options->common, &analysis->run->notes, NULL);
+	return prepare_status(analysis->run);
+}
+
+static int report(void *context)
+{
+	const struct report_options *options = context;
+	NP_CLEANUP(np_analysis_freep) struct np_analysis *analysis = NULL;
+	struct np_err err = NP_ERR_INIT;
+	int rc = prepare_analysis(&options->common, &options->picks, &analysis, &err);
+
+	if (rc == NP_OK)
+		return present(options, analysis);
+	if (rc == NP_E_USAGE)
+		return np_cmd_usage(&np_cmd_report, "%s", err.text);
+	return np_report(NP_EXIT_FAILED, "%s", err.text);
+}
+
+static int cmd_report(int argc, const char *const *argv)
+{
+	struct report_options options = { 0 };
+	int status;
+
+	if (np_cmd_options(&np_cmd_report, argc, argv, &options, &status))
+		status = phases_run(&(struct phases_job){ .command = &np_cmd_report,
+							  .schema = "",
+							  .common = &options.common,
+							  .picks = &options.picks,
+							  .run = report,
+							  .options = &options });
+	np_opt_release(&np_cmd_report.options, &options);
+	return status;
+}

@@ -1,0 +1,690 @@
+// SPDX-License-Identifier: Apache-2.0
+// Draws the page from the data in it. Figures come from the data; here are only places, lengths and colours.
+// Text of the data reaches the page as text nodes and never as markup.
+"use strict";
+(() => {
+const data = JSON.parse(document.getElementById("data").textContent);
+const SVG = "http://www.w3.org/2000/svg";
+const MOST_SVG_MARKS = 20000;
+const charts = {}; // what was drawn, for who checks it: name → { marks, values }
+const zh = data.language === "zh";
+
+// ---- words ----------------------------------------------------------------------------------------
+
+const words = {
+  "Verdict": "结论", "Do next": "下一步", "Where the iteration goes": "迭代时间去向", "Where the step goes": "step 时间去向",
+  "Ranks × steps": "rank × step 热力图", "Who made whom wait": "谁让谁等待", "Links": "链路", "Pipeline": "流水线",
+  "Repairs": "修复收益", "Findings": "调优建议", "Memory": "内存", "Experts": "专家负载", "Trust": "可信度", "Glossary": "术语",
+  "Difference": "差异",
+  "iteration": "迭代", "step": "step", "could be gained": "可节省", "ranks profiled": "已采集 rank", "clock error (p90)": "时钟误差 (p90)",
+  "mean over ranks": "各 rank 均值", "replayed": "回放", "of": "/", "hosts": "主机", "all ranks": "全部 rank", "by host": "按主机",
+  "by stage": "按流水级", "by dp": "按 dp", "by tp": "按 tp", "by cp": "按 cp", "by ep": "按 ep", "by rank": "按 rank",
+  "bars": "分组", "quantity": "指标", "order": "排序", "ideal": "理想", "computing": "计算", "wait caused": "造成的等待",
+  "wait suffered": "承受的等待", "idle": "空闲", "memory peak": "内存峰值", "step time": "step 时长", "rank": "rank", "host": "主机",
+  "stage": "流水级", "not profiled": "未采集", "nobody known": "来源未知", "others": "其他", "operator": "算子", "waited": "等待",
+  "longest": "最长", "last to come": "最后到达", "communicator": "通信域", "cause": "根因", "victim": "等待者",
+  "as a flow": "流向图", "as a matrix": "矩阵", "bandwidth": "带宽", "slow": "慢", "close": "关闭", "copy": "复制", "copied": "已复制",
+  "kernel type": "算子类型", "this rank": "本 rank", "median": "中位数", "repair saves": "修复可节省", "waiting of others": "他人等待",
+  "waits here": "在此等待", "causes here": "在此造成", "evidence": "证据", "what to do": "怎么做", "rows": "行", "more": "更多",
+  "bound": "上界", "step with it": "修复后 step", "saved": "节省", "Tick repairs to combine them: the step is replayed for each choice.": "勾选可组合修复：每种组合都已回放。",
+  "with the repairs ticked": "勾选的修复后", "useful": "计算", "other_comm": "级内通信", "warmup": "预热/排空等待", "imbalance": "级间不均等待",
+  "transfer": "传输", "tail": "末尾等待", "component": "组件", "peak": "峰值", "reserved": "保留", "growth per step": "每 step 增长",
+  "tokens": "token 数", "lost": "损失", "Not used": "未使用的输入", "Notes": "说明", "Withheld": "不给出", "file": "文件", "reason": "原因", "what": "内容", "switch": "采集开关",
+  "No finding.": "没有发现。", "fewer": "更少", "no waiting was measured": "没有测得等待", "slower than comparable links": "慢于同类链路",
+  "unknown": "未知", "outliers are outlined": "描边为离群值", "mean of": "均值：", "steps": "个 step", "wait": "等待", "memcpy": "拷贝", "free": "空闲", "between": "step 之间",
+  "compute": "计算", "comm": "通信", "other types": "其他类型", "per step": "每 step", "coverage": "覆盖率", "changed by": "变化", "base": "基线", "new": "新", "leaf": "项目", "verdict": "判定", "gate": "门禁", "share": "占比",
+  "Matched operators": "已匹配算子", "clock": "时钟", "made by": "生成工具", "findings": "条建议", "Everything here comes from the profiles of this run; unknown is shown as ?, never as 0.": "本页全部数据来自本次采集；未知显示为 ?，绝不显示为 0。",
+};
+const T = (text) => (zh && words[text]) || text;
+
+const glossary = [
+  ["iteration", "From the first kernel of a step to the first kernel of the next one. The last of consecutive steps has none.", "从一个 step 的首个算子到下一个 step 的首个算子；连续 step 中最后一个没有。"],
+  ["span", "From the first start to the last end of computing and communication in a step.", "一个 step 内计算与通信从最早开始到最晚结束。"],
+  ["computing", "Time in which a kernel runs, each nanosecond once.", "有算子运行的时间，每纳秒只计一次。"],
+  ["wait", "The part of a communication operator before the last rank it waits for has come.", "通信算子中，所等的最后一个 rank 到达之前的部分。"],
+  ["transfer", "The rest of a communication operator: data moves.", "通信算子的其余部分：数据传输。"],
+  ["exposed", "Communication that no computing hides.", "未被计算掩盖的通信。"],
+  ["root cause", "The rank at which a chain of waiting begins. Who was itself kept waiting passes the charge on.", "等待链条的起点；自己也在等待的 rank 会把责任上移。"],
+  ["charge", "Waiting of other ranks that goes back to a rank, summed over those that waited.", "归因于某 rank 的其他 rank 等待时间之和。"],
+  ["repair", "The run replayed with a cause removed: a rank as fast as its peers, a link as fast as comparable links.", "去除某个原因后回放：该 rank 与同组一样快，该链路与同类一样快。"],
+  ["ideal", "The step replayed with all ranks, stages and links even.", "所有 rank、流水级、链路都均衡时的回放 step。"],
+  ["idle (free)", "Nothing computes or communicates on the device. host: the launch had not returned; other: launched and not started.", "设备上既无计算也无通信。host：下发未返回；other：已下发未开始。"],
+  ["between steps", "From the last end of a step to the first start of the next.", "一个 step 最晚结束到下一个 step 最早开始。"],
+  ["warm-up, imbalance, tail", "Waiting of a pipeline stage while the pipeline fills or drains, in between, and after its last message.", "流水级在填充/排空期、中段、最后一条消息之后的等待。"],
+  ["outlier", "More than 6 robust standard deviations and 5 % above the median of its column.", "比同列中位数高 6 个稳健标准差且高 5 % 以上。"],
+];
+
+// ---- elements -------------------------------------------------------------------------------------
+
+function fill(node, attributes, children) {
+  for (const [key, value] of Object.entries(attributes || {})) {
+    if (value === undefined || value === null || value === false) continue;
+    if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
+    else if (key === "tip") node.tip = value;
+    else node.setAttribute(key, value === true ? "" : value);
+  }
+  for (const child of children.flat(Infinity)) {
+    if (child !== null && child !== undefined) node.append(child.nodeType ? child : document.createTextNode(String(child)));
+  }
+  return node;
+}
+const el = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
+const sv = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
+const $ = (id) => document.getElementById(id);
+
+const NBSP = "\u00a0";
+function figures(value) {
+  const size = Math.abs(value);
+  return size >= 100 ? value.toFixed(0) : size >= 10 ? value.toFixed(1) : value.toFixed(2);
+}
+function scaled(value, units, base) {
+  if (value === null || value === undefined) return "?";
+  let index = 0, size = value;
+  while (Math.abs(size) >= base && index + 1 < units.length) { size /= base; index++; }
+  return (index === 0 ? String(Math.round(size)) : figures(size)) + NBSP + units[index];
+}
+const time = (ns) => scaled(ns, ["ns", "us", "ms", "s"], 1000);
+const bytes = (n) => scaled(n, ["B", "kB", "MB", "GB", "TB"], 1000);
+const percent = (part, whole) => whole > 0 && part !== null ? figures(100 * part / whole) + NBSP + "%" : "?";
+// Long names keep their ends.
+const short = (text, most = 28) => text.length <= most ? text : text.slice(0, Math.ceil(most / 2) - 1) + "…" + text.slice(text.length - Math.floor(most / 2));
+const sum = (list) => list.reduce((a, b) => a + b, 0);
+const mean = (list) => list.length ? sum(list) / list.length : null;
+
+// ---- tip and card ---------------------------------------------------------------------------------
+
+const tip = $("tip");
+document.addEventListener("pointermove", (event) => {
+  const text = event.target.tip;
+  tip.hidden = !text;
+  if (!text) return;
+  tip.textContent = typeof text === "function" ? text(event) : text;
+  tip.hidden = !tip.textContent;
+  const left = Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8);
+  tip.style.setProperty("left", left + "px");
+  tip.style.setProperty("top", Math.min(event.clientY + 16, innerHeight - tip.offsetHeight - 8) + "px");
+});
+document.addEventListener("pointerleave", () => { tip.hidden = true; });
+
+let opener = null;
+function showCard(title, ...content) {
+  const card = $("card");
+  opener = document.activeElement;
+  card.replaceChildren(el("button", { class: "close", onclick: hideCard }, T("close")), el("h3", {}, title), ...content.flat(Infinity).filter(Boolean));
+  card.hidden = false;
+  card.focus();
+}
+function hideCard() {
+  $("card").hidden = true;
+  if (opener && opener.focus) opener.focus();
+}
+document.addEventListener("keydown", (event) => { if (event.key === "Escape") hideCard(); });
+
+// A mark that answers to pointer and keyboard.
+function clickable(node, action) {
+  node.classList.add("click");
+  node.setAttribute("tabindex", "0");
+  node.setAttribute("role", "button");
+  node.addEventListener("click", action);
+  node.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" || event.key === " ") { event.preventDefault(); action(event); }
+  });
+  return node;
+}
+
+function table(head, rows, numeric = []) {
+  const cls = (i) => numeric.includes(i) ? { class: "n" } : {};
+  return el("div", { class: "scroll", tabindex: rows.length > 12 ? "0" : null }, el("table", {},
+    el("thead", {}, el("tr", {}, head.map((text, i) => el("th", { scope: "col", ...cls(i) }, text)))),
+    el("tbody", {}, rows.map((row) => el("tr", {}, row.map((cell, i) => el("td", cls(i), cell)))))));
+}
+
+function choice(label, options, change) {
+  const select = el("select", { "aria-label": label, onchange: () => change(select.value) }, options.map(([value, text]) => el("option", { value }, text)));
+  return el("label", {}, label, " ", select);
+}
+
+// ---- sections -------------------------------------------------------------------------------------
+
+function section(id, title, ...content) {
+  const node = el("section", { id }, el("h2", {}, title), ...content);
+  $("main").append(node);
+  $("contents").append(el("a", { href: "#" + id }, title));
+  return node;
+}
+const note = (text) => el("p", { class: "soft" }, text);
+function chart(name, marks, values) {
+  charts[name] = { marks, values };
+  return el("div", { class: "chart", id: "chart-" + name, "data-marks": marks });
+}
+
+const lanes = data.lanes;
+const laneCount = lanes.rank.length;
+const laneOfRank = new Map();
+lanes.rank.forEach((rank, lane) => { if (!laneOfRank.has(rank)) laneOfRank.set(rank, lane); });
+const devices = new Set(lanes.rank).size !== laneCount;
+const laneName = (lane) => T("rank") + NBSP + lanes.rank[lane] + (devices ? " d" + (lanes.device[lane] ?? "?") : "");
+const groupName = (index) => {
+  const each = data.communicators[index];
+  return each.pg_name ? each.pg_name + " …" + each.group.slice(-3) : "…" + each.group.slice(-6);
+};
+const basis = data.step_basis === "iteration" ? T("iteration") : T("step");
+const stepMeans = data.cells.step_ns.map((row) => mean(row.filter((value) => value !== null)));
+const stepMean = mean(stepMeans.filter((value) => value !== null));
+
+function dimensions() {
+  const list = [];
+  const many = (values) => new Set(values.filter((value) => value !== null)).size > 1;
+  if (many(lanes.host)) list.push(["host", T("by host"), (lane) => lanes.host[lane] ?? "?"]);
+  for (const name of ["pp", "dp", "tp", "cp", "ep"]) {
+    if (many(lanes[name])) list.push([name, T(name === "pp" ? "by stage" : "by " + name), (lane) => (name === "pp" ? T("stage") : name) + NBSP + (lanes[name][lane] ?? "?")]);
+  }
+  return list;
+}
+
+// ---- verdict --------------------------------------------------------------------------------------
+
+function drawHead() {
+  const input = data.input;
+  const verdict = data.verdict;
+  const state = verdict.kind === "withheld" || verdict.kind === "not-profiled" ? "withheld" : verdict.kind === "none" ? "none" : "found";
+  const world = input.world_size ?? input.ranks_found;
+  const tile = (value, label, warn) => el("div", { class: "tile" + (warn ? " warn" : "") }, el("b", {}, value), el("span", {}, label));
+  const gain = verdict.recovered_ns;
+  const clock = data.trust.clock;
+  const error = clock.residual_p90_ns === null ? clock.violation_max_ns : Math.max(clock.residual_p90_ns, clock.violation_max_ns || 0);
+  $("head").append(
+    el("h1", {}, "npuprof · " + (input.path ?? "?") + (input.steps.length && input.steps[0] !== null ? " · step " + input.steps[0] + (input.steps.length > 1 ? "–" + input.steps[input.steps.length - 1] : "") : "")),
+    el("p", { class: "verdict " + state, id: "verdict" }, verdict.text),
+    el("div", { class: "tiles" },
+      tile(time(stepMean === null ? null : Math.round(stepMean)), basis + ", " + T("mean over ranks")),
+      gain === null ? null : tile(time(gain) + " (" + percent(gain, data.repairs.step_ns ?? stepMean) + ")", T("could be gained")),
+      tile(input.ranks_used + " " + T("of") + " " + world, T("ranks profiled"), input.ranks_used < world),
+      input.hosts ? tile(input.hosts, T("hosts")) : null,
+      tile(clock.method === "none" ? "?" : time(error), T("clock error (p90)"), clock.method === "none" && laneCount > 1),
+      tile(percent(data.trust.ops_matched, data.trust.ops_total), T("Matched operators"), data.trust.ops_total > 0 && data.trust.ops_matched < .98 * data.trust.ops_total)));
+  for (const each of data.job_findings) $("head").append(el("p", { class: "soft" }, each.detail));
+}
+
+function drawNext() {
+  const where = data.input.path ?? "DIR";
+  const quoted = /^[\w./@%+=:,-]+$/.test(where) ? where : "'" + where.replaceAll("'", "'\\''") + "'";
+  const commands = [];
+  if (!["withheld", "none", "not-profiled"].includes(data.verdict.kind)) {
+    const fixes = [data.verdict.kind + (data.verdict.what ? ":" + data.verdict.what : ""), ...data.verdict.with];
+    commands.push("npuprof whatif -d " + quoted + fixes.map((fix) => " --fix " + (/^[\w.:-]+$/.test(fix) ? fix : "'" + fix + "'")).join(""));
+  }
+  commands.push("npuprof advisor -d " + quoted + " -v");
+  commands.push("npuprof info " + quoted);
+  const copy = (text, button) => {
+    const done = () => { button.textContent = T("copied"); };
+    if (navigator.clipboard) navigator.clipboard.writeText(text).then(done, () => {});
+    else { const range = document.createRange(); range.selectNodeContents(button.previousSibling); getSelection().removeAllRanges(); getSelection().addRange(range); if (document.execCommand("copy")) done(); }
+  };
+  section("next", T("Do next"), ...commands.map((text) => {
+    const button = el("button", { onclick: () => copy(text, button) }, T("copy"));
+    return el("div", { class: "command" }, el("code", {}, text), button);
+  }));
+}
+
+// ---- where the iteration goes ---------------------------------------------------------------------
+
+let computeSeen = 0;
+const leafClass = data.leaves.map((leaf) => {
+  const parts = leaf.split("/");
+  if (parts[0] === "compute") return "c-compute-" + (leaf.includes("(other") ? 8 : Math.min(computeSeen++, 7));
+  if (parts[0] === "comm") return leaf.endsWith("/wait") ? "c-wait" : leaf.endsWith("/transfer") ? "c-transfer" : "c-comm";
+  if (parts[0] === "between") return "c-between";
+  if (parts[0] === "free") return "c-" + parts[1];
+  return "c-memcpy";
+});
+const leafName = (leaf) => leaf.split("/").map((part) => T(part.replace(/^\((.*)\)$/, "$1"))).join(" / ");
+
+function drawBars(host, groups) {
+  const width = Math.max(700, Math.min(1120, innerWidth - 60)), label = 150, row = 30;
+  const rows = groups.map(([name, members]) => {
+    const used = members.filter((lane) => data.part_steps[lane] > 0);
+    return [name, data.leaves.map((_, i) => used.length ? mean(used.map((lane) => data.parts[lane][i] / data.part_steps[lane])) : 0), used.length];
+  }).filter((each) => each[2] > 0);
+  const ideal = data.repairs.ideal_ns;
+  const most = Math.max(...rows.map((each) => sum(each[1])), ideal ?? 0, 1);
+  const x = (ns) => label + (width - label - 90) * ns / most;
+  const shown = rows.slice(0, 40);
+  const height = (shown.length + (ideal === null ? 0 : 1)) * row + 10;
+  const image = sv("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": T("Where the iteration goes") });
+  let marks = 0;
+  shown.forEach(([name, values], at) => {
+    let begin = 0;
+    image.append(sv("text", { x: label - 8, y: at * row + 19, "text-anchor": "end" }, short(name, 20)));
+    values.forEach((value, i) => {
+      if (value <= 0) return;
+      const w = x(begin + value) - x(begin);
+      image.append(sv("rect", { class: "mark " + leafClass[i], x: x(begin), y: at * row + 3, width: Math.max(w, .3), height: row - 8, "data-leaf": data.leaves[i], tip: leafName(data.leaves[i]) + ": " + time(value) + " (" + percent(value, sum(values)) + ")" }));
+      marks++;
+      begin += value;
+    });
+    image.append(sv("text", { x: x(begin) + 6, y: at * row + 19 }, time(begin)));
+  });
+  if (ideal !== null) {
+    const at = shown.length;
+    image.append(sv("text", { x: label - 8, y: at * row + 19, "text-anchor": "end", class: "soft" }, T("ideal")),
+      sv("rect", { class: "c-good", x: x(0), y: at * row + 3, width: x(ideal) - x(0), height: row - 8, "fill-opacity": .35 }),
+      sv("text", { x: x(ideal) + 6, y: at * row + 19 }, time(ideal)),
+      sv("line", { class: "ideal", x1: x(ideal), x2: x(ideal), y1: 0, y2: at * row }));
+  }
+  const box = chart("bars", marks, rows.map(([name, values]) => [name, ...values]));
+  box.append(image);
+  const all = rows.length ? data.leaves.map((_, i) => mean(rows.map((each) => each[1][i]))) : [];
+  const legend = el("div", { class: "legend" }, data.leaves.map((leaf, i) => all[i] > .002 * sum(all)
+    ? el("span", {}, sv("svg", { width: 12, height: 12 }, sv("rect", { class: leafClass[i], width: 12, height: 12 })), leafName(leaf) + " " + percent(all[i], sum(all))) : null));
+  host.replaceChildren(box, legend, rows.length > shown.length ? note(`+${rows.length - shown.length}`) : "");
+}
+
+function drawPartition() {
+  if (!data.part_steps.some((steps) => steps > 0)) return;
+  const host = el("div");
+  const groupings = [["all", T("all ranks"), () => T("all ranks")], ...dimensions(), ["rank", T("by rank"), laneName]];
+  const draw = (key) => {
+    const by = groupings.find((each) => each[0] === key)[2];
+    const groups = new Map();
+    for (let lane = 0; lane < laneCount; lane++) {
+      const name = by(lane);
+      if (!groups.has(name)) groups.set(name, []);
+      groups.get(name).push(lane);
+    }
+    drawBars(host, [...groups]);
+  };
+  section("parts", data.step_basis === "iteration" ? T("Where the iteration goes") : T("Where the step goes"),
+    el("div", { class: "controls" }, choice(T("bars"), groupings, draw)), host);
+  draw("all");
+}
+
+// ---- heat map -------------------------------------------------------------------------------------
+
+const quantities = [["computing_ns", "computing", time], ["step_ns", "step time", time], ["caused_ns", "wait caused", time], ["waited_ns", "wait suffered", time], ["idle_ns", "idle", time], ["memory_bytes", "memory peak", bytes]]
+  .filter(([key]) => data.cells[key].some((row) => row.some((value) => value !== null)));
+const heatClass = (value, least, most) => value === null ? "nothing" : "h" + (most > least ? Math.min(8, Math.floor(9 * (value - least) / (most - least))) : 0);
+const columnName = (i) => { const c = data.columns[i]; return c.first === null ? "–" : c.steps > 1 ? c.first + "–" + c.last : c.first; };
+
+function showLane(lane) {
+  const rank = lanes.rank[lane];
+  const place = ["dp", "pp", "tp", "cp", "ep"].filter((name) => lanes[name][lane] !== null).map((name) => name + lanes[name][lane]).join(" ");
+  const facts = [];
+  if (lanes.recovered_ns[lane] !== null) facts.push([T("repair saves"), time(lanes.recovered_ns[lane])]);
+  if (lanes.cost_ns[lane] > 0) facts.push([T("waiting of others"), time(lanes.cost_ns[lane])], [T("cause"), T(lanes.cause[lane] ?? "unknown")]);
+  for (const [key, name, unit] of quantities) {
+    const known = data.cells[key][lane].filter((value) => value !== null);
+    if (known.length) facts.push([T(name) + ", " + T("per step"), unit(Math.round(key === "memory_bytes" ? Math.max(...known) : mean(known)))]);
+  }
+  if (lanes.reserved_bytes[lane] !== null) facts.push([T("reserved"), bytes(lanes.reserved_bytes[lane])]);
+  const kernels = data.kernels.types.map((type, i) => [short(type, 30), data.kernels.total_ns[lane][i], data.kernels.median_ns[i]])
+    .filter((each) => each[1] !== null && (each[1] > 0 || each[2] > 0)).slice(0, 10)
+    .map(([type, own, median]) => [type, time(own), time(median), median > 0 ? (own >= median ? "+" : "") + figures(100 * (own / median - 1)) + NBSP + "%" : "?"]);
+  const groups = new Map();
+  for (const [of, by, ns] of data.flows.waits) if (by === rank) groups.set(of, [ns, 0]);
+  for (const [of, by, ns] of data.flows.causes) if (by === rank) groups.set(of, [(groups.get(of) || [0])[0], ns]);
+  const waits = [...groups].sort((a, b) => (b[1][0] + b[1][1]) - (a[1][0] + a[1][1])).slice(0, 10).map(([of, [waited, caused]]) => [groupName(of), time(waited), time(caused)]);
+  showCard(laneName(lane),
+    el("p", { class: "soft" }, [lanes.host[lane], lanes.device[lane] === null ? null : "device " + lanes.device[lane], place].filter(Boolean).join(" · ")),
+    table(["", ""], facts, [1]),
+    kernels.length ? [el("h3", {}, T("kernel type")), table([T("kernel type"), T("this rank"), T("median"), ""], kernels, [1, 2, 3])] : null,
+    waits.length ? [el("h3", {}, T("communicator")), table([T("communicator"), T("waits here"), T("causes here")], waits, [1, 2])] : null);
+}
+
+function drawHeat(host, key, order) {
+  const [, name, unit] = quantities.find((each) => each[0] === key);
+  const rows = [...Array(laneCount).keys()];
+  if (order !== "rank") rows.sort((a, b) => { const l = lanes[order][a] ?? -1, r = lanes[order][b] ?? -1; return l < r ? -1 : l > r ? 1 : a - b; });
+  const cells = data.cells[key];
+  const values = cells.flat().filter((value) => value !== null);
+  let least = Infinity, most = -Infinity;
+  for (const value of values) { if (value < least) least = value; if (value > most) most = value; }
+  // Noise must not look like a difference: the scale spans a tenth at least.
+  if (most > 0 && most - least < .1 * most) most = 1.1 * least;
+  const outliers = new Set(data.outliers[key]);
+  const columns = data.columns.length;
+  const count = laneCount * columns;
+  const label = 110, top = 20;
+  const w = Math.max(14, Math.min(64, Math.floor((Math.min(1120, innerWidth - 60) - label) / Math.max(columns, 1))));
+  const h = laneCount > 256 ? 2 : laneCount > 64 ? 5 : laneCount > 24 ? 13 : 20;
+  const width = label + w * columns + 4, height = top + h * laneCount + 4;
+  const describe = (lane, column) => laneName(lane) + (lanes.host[lane] ? " · " + lanes.host[lane] : "") + "\nstep " + columnName(column) + (data.columns[column].steps > 1 ? " (" + T("mean of") + data.columns[column].steps + T("steps") + ")" : "") + "\n" + T(name) + ": " + unit(cells[lane][column]);
+  const every = Math.ceil(14 / h);
+  let picked = [0, 0];
+  let image, mark;
+  const at = (event) => {
+    const box = image.getBoundingClientRect();
+    const column = Math.floor((event.clientX - box.left - label) / w), row = Math.floor((event.clientY - box.top - top) / h);
+    return column >= 0 && column < columns && row >= 0 && row < laneCount ? [row, column] : null;
+  };
+  if (count <= MOST_SVG_MARKS) {
+    image = sv("svg", { width, height, tabindex: "0", role: "img", "aria-label": T("Ranks × steps") + ": " + T(name) });
+    for (let c = 0; c < columns; c++) image.append(sv("text", { x: label + w * c + w / 2, y: 13, "text-anchor": "middle", class: "soft" }, w > 26 || c % 2 === 0 ? columnName(c) : ""));
+    rows.forEach((lane, row) => {
+      if (row % every === 0) image.append(sv("text", { x: label - 6, y: top + row * h + Math.min(h, 14) - 1, "text-anchor": "end" }, laneName(lane)));
+      for (let c = 0; c < columns; c++)
+        image.append(sv("rect", { class: "mark " + heatClass(cells[lane][c], least, most) + (outliers.has(lane * columns + c) ? " outlier" : ""), x: label + w * c + 1, y: top + h * row + (h > 6 ? 1 : 0), width: w - 2, height: Math.max(h - (h > 6 ? 2 : 0), 1), "data-lane": lane, "data-column": c, "data-value": cells[lane][c] ?? "" }));
+    });
+    mark = sv("rect", { class: "picked", fill: "none", width: w - 2, height: Math.max(h, 3), visibility: "hidden" });
+    image.append(mark);
+  } else {
+    const ratio = Math.min(devicePixelRatio || 1, 2);
+    image = el("canvas", { width: width * ratio, height: height * ratio, tabindex: "0", role: "img", "aria-label": T("Ranks × steps") + ": " + T(name) });
+    image.style.setProperty("width", width + "px");
+    image.style.setProperty("height", height + "px");
+    const pen = image.getContext("2d"), style = getComputedStyle(document.documentElement);
+    const colour = (which) => style.getPropertyValue(which);
+    pen.scale(ratio, ratio);
+    pen.font = "12px system-ui, sans-serif";
+    pen.fillStyle = colour("--soft");
+    pen.textAlign = "center";
+    for (let c = 0; c < columns; c++) pen.fillText(w > 26 || c % 2 === 0 ? columnName(c) : "", label + w * c + w / 2, 13);
+    pen.textAlign = "right";
+    rows.forEach((lane, row) => {
+      if (row % (every * 4) === 0) { pen.fillStyle = colour("--ink"); pen.fillText(laneName(lane), label - 6, top + row * h + 9); }
+      for (let c = 0; c < columns; c++) {
+        const cls = heatClass(cells[lane][c], least, most);
+        pen.fillStyle = colour(outliers.has(lane * columns + c) ? "--bad" : cls === "nothing" ? "--panel" : "--" + cls);
+        pen.fillRect(label + w * c + 1, top + h * row, w - 2, h);
+      }
+    });
+  }
+  image.tip = (event) => { const cell = at(event); return cell ? describe(rows[cell[0]], cell[1]) : ""; };
+  for (const child of image.children) if (child.tagName === "rect") child.tip = image.tip;
+  const live = el("p", { class: "soft", "aria-live": "polite" }, NBSP);
+  const pick = (row, column) => {
+    picked = [Math.max(0, Math.min(laneCount - 1, row)), Math.max(0, Math.min(columns - 1, column))];
+    live.textContent = describe(rows[picked[0]], picked[1]).replaceAll("\n", " · ");
+    if (mark) { mark.setAttribute("x", label + w * picked[1] + 1); mark.setAttribute("y", top + h * picked[0]); mark.setAttribute("visibility", "visible"); }
+  };
+  image.addEventListener("click", (event) => { const cell = at(event); if (cell) { pick(...cell); showLane(rows[cell[0]]); } });
+  image.addEventListener("keydown", (event) => {
+    const move = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], PageUp: [-16, 0], PageDown: [16, 0] }[event.key];
+    if (move) { event.preventDefault(); pick(picked[0] + move[0], picked[1] + move[1]); }
+    if (event.key === "Enter" || event.key === " ") { event.preventDefault(); pick(...picked); showLane(rows[picked[0]]); }
+  });
+  const box = chart("heat", count, cells);
+  box.append(image);
+  const scale = el("div", { class: "legend" }, el("span", {}, unit(least)), el("span", {}, sv("svg", { width: 9 * 18, height: 12 }, [...Array(9).keys()].map((i) => sv("rect", { class: "h" + i, x: i * 18, width: 18, height: 12 })))), el("span", {}, unit(most)), outliers.size ? el("span", {}, T("outliers are outlined")) : null);
+  host.replaceChildren(box, scale, live);
+}
+
+function drawHeatMap() {
+  if (!quantities.length || !data.columns.length) return;
+  const host = el("div");
+  let key = quantities[0][0], order = "rank";
+  const orders = [["rank", T("by rank")], ...dimensions().map(([name, text]) => [name, text])];
+  section("heat", T("Ranks × steps"), el("div", { class: "controls" },
+    choice(T("quantity"), quantities.map(([id, name]) => [id, T(name)]), (value) => { key = value; drawHeat(host, key, order); }),
+    choice(T("order"), orders, (value) => { order = value; drawHeat(host, key, order); })), host);
+  drawHeat(host, key, order);
+}
+
+// ---- who made whom wait ---------------------------------------------------------------------------
+
+function showGroup(index) {
+  const rows = data.operators.filter((each) => each[0] === index).map(([, type, step, last, waited, took]) => [type ?? "?", step ?? "–", last === null ? "?" : T("rank") + NBSP + last, time(waited), time(took)]);
+  const each = data.communicators[index];
+  showCard(groupName(index), el("p", { class: "soft" }, `${each.observed ?? "?"} / ${each.size ?? "?"} ranks · ${each.ops ?? "?"} ops · ${T("wait")} ${time(each.wait_ns)} · ${T("transfer")} ${time(each.transit_ns)}`),
+    table([T("operator"), "step", T("last to come"), T("waited"), T("longest")], rows, [3, 4]));
+}
+
+// Keep the largest, put the rest together.
+function largest(sums, most) {
+  const all = sum([...sums.values()]);
+  const order = [...sums].filter((each) => each[1] >= .01 * all).sort((a, b) => b[1] - a[1]);
+  return new Set(order.slice(0, order.length > most ? most - 1 : most).map((each) => each[0]));
+}
+
+function drawFlow(host) {
+  const causeName = (rank) => rank === null ? T("not profiled") : rank === -1 ? T("nobody known") : rank === "others" ? T("others") : T("rank") + NBSP + rank;
+  const total = (list, at) => { const sums = new Map(); for (const each of list) sums.set(each[at], (sums.get(each[at]) || 0) + each[2]); return sums; };
+  const keep = [largest(total(data.flows.causes, 1), 10), largest(total(data.flows.causes, 0), 8), largest(total(data.flows.waits, 1), 14)];
+  const merge = (list, left, right, swap) => {
+    const sums = new Map();
+    for (const [of, rank, ns] of list) {
+      const group = left.has(of) ? of : "others", by = right.has(rank) ? rank : "others";
+      const id = JSON.stringify(swap ? [by, group] : [group, by]);
+      sums.set(id, (sums.get(id) || 0) + ns);
+    }
+    return [...sums].map(([id, ns]) => [...JSON.parse(id), ns]);
+  };
+  const causes = merge(data.flows.causes, keep[1], keep[0], true), waits = merge(data.flows.waits, keep[1], keep[2], false);
+  const all = sum(causes.map((each) => each[2]));
+  if (!all) { host.replaceChildren(note(T("no waiting was measured"))); return; }
+  const column = (list, at) => [...total(list, at)].sort((a, b) => (a[0] === "others") - (b[0] === "others") || b[1] - a[1]);
+  const columns = [column(causes, 0), column(causes, 1), column(waits, 1)];
+  const width = Math.max(720, Math.min(1120, innerWidth - 60)), gap = 8, bar = 14;
+  const height = Math.max(180, 26 * Math.max(...columns.map((each) => each.length)));
+  const xs = [130, width / 2 - bar / 2, width - 130 - bar];
+  const image = sv("svg", { width, height: height + 34, role: "img", "aria-label": T("Who made whom wait") });
+  ["cause", "communicator", "victim"].forEach((name, i) => image.append(sv("text", { class: "soft", x: xs[i] + bar / 2, y: 12, "text-anchor": "middle" }, T(name))));
+  const places = columns.map((list) => {
+    const scale = Math.max(height - gap * (list.length - 1), 40) / all;
+    let y = 24;
+    return new Map(list.map(([id, ns]) => { const place = { y, h: Math.max(ns * scale, 1.5), out: y, into: y, scale, ns }; y += place.h + gap; return [id, place]; }));
+  });
+  let marks = 0;
+  const ribbon = (from, to, x0, x1, ns, cls, text, action) => {
+    const h0 = ns * from.scale, h1 = ns * to.scale, mid = (x0 + x1) / 2;
+    const node = sv("path", { class: "flow mark " + cls, "data-ns": ns, tip: text, d: `M${x0},${from.out} C${mid},${from.out} ${mid},${to.into} ${x1},${to.into} L${x1},${to.into + h1} C${mid},${to.into + h1} ${mid},${from.out + h0} ${x0},${from.out + h0} Z` });
+    if (action) clickable(node, action);
+    from.out += h0; to.into += h1; marks++;
+    image.append(node);
+  };
+  const groupText = (id) => id === "others" ? T("others") : groupName(id);
+  for (const [rank, group, ns] of causes.sort((a, b) => b[2] - a[2])) ribbon(places[0].get(rank), places[1].get(group), xs[0] + bar, xs[1], ns, "", `${causeName(rank)} → ${groupText(group)}: ${time(ns)} (${percent(ns, all)})`, group === "others" ? null : () => showGroup(group));
+  for (const [group, rank, ns] of waits.sort((a, b) => b[2] - a[2])) ribbon(places[1].get(group), places[2].get(rank), xs[1] + bar, xs[2], ns, "in", `${groupText(group)} → ${causeName(rank)}: ${time(ns)} (${percent(ns, all)})`, group === "others" ? null : () => showGroup(group));
+  places.forEach((map, i) => map.forEach((place, id) => {
+    const text = i === 1 ? groupText(id) : causeName(id);
+    const node = sv("rect", { class: "mark " + (i === 0 ? "c-wait" : i === 1 ? "c-comm" : "c-transfer"), x: xs[i], y: place.y, width: bar, height: place.h, tip: text + ": " + time(place.ns) });
+    if (i === 1 && id !== "others") clickable(node, () => showGroup(id));
+    if (i !== 1 && laneOfRank.has(id)) clickable(node, () => showLane(laneOfRank.get(id)));
+    marks++;
+    image.append(node, sv("text", { x: i === 2 ? xs[i] + bar + 6 : xs[i] - 6, y: place.y + Math.min(place.h / 2 + 4, 14), "text-anchor": i === 2 ? "start" : "end" }, short(text, 17)));
+  }));
+  const box = chart("flow", marks, { causes, waits });
+  box.append(image);
+  host.replaceChildren(box);
+}
+
+function drawPairs(host) {
+  const pairs = data.flows.pairs;
+  const rows = [...new Set(pairs.map((each) => each[0]))], columns = [...new Set(pairs.map((each) => each[1]))];
+  if (!pairs.length) { host.replaceChildren(note(T("no waiting was measured"))); return; }
+  const most = Math.max(...pairs.map((each) => each[2]));
+  const w = 40, h = 22, label = 90;
+  const image = sv("svg", { width: label + w * columns.length + 10, height: 40 + h * rows.length, role: "img", "aria-label": T("as a matrix") });
+  columns.forEach((rank, i) => image.append(sv("text", { x: label + w * i + w / 2, y: 28, "text-anchor": "middle" }, rank)));
+  image.append(sv("text", { class: "soft", x: label, y: 11 }, T("victim") + " →"));
+  rows.forEach((rank, i) => image.append(sv("text", { x: label - 6, y: 36 + h * i + 15, "text-anchor": "end" }, T("rank") + NBSP + rank)));
+  for (const [cause, victim, ns] of pairs)
+    image.append(clickable(sv("rect", { class: "mark " + heatClass(ns, 0, most), x: label + w * columns.indexOf(victim) + 1, y: 36 + h * rows.indexOf(cause), width: w - 2, height: h - 2, tip: `${T("rank")} ${cause} → ${T("rank")} ${victim}: ${time(ns)}` }), () => showLane(laneOfRank.get(cause))));
+  const box = chart("pairs", pairs.length, pairs);
+  box.append(image);
+  host.replaceChildren(box);
+}
+
+function drawWaiting() {
+  if (!data.communicators.length) return;
+  const host = el("div");
+  const forms = { flow: drawFlow, matrix: drawPairs };
+  section("waiting", T("Who made whom wait"), el("div", { class: "controls" }, choice("", [["flow", T("as a flow")], ["matrix", T("as a matrix")]], (form) => forms[form](host))), host,
+    el("details", {}, el("summary", {}, T("communicator") + ": " + data.communicators.length),
+      table([T("communicator"), "ranks", "ops", T("wait"), T("transfer"), "GB/s"], data.communicators.map((each, i) => [each.wait_ns ?? -1, groupName(i), `${each.observed ?? "?"} / ${each.size ?? "?"}`, each.ops ?? "?", time(each.wait_ns), time(each.transit_ns), each.gb_per_s === null ? "?" : figures(each.gb_per_s)]).sort((a, b) => b[0] - a[0]).slice(0, 60).map((row) => row.slice(1)), [2, 3, 4, 5])));
+  drawFlow(host);
+}
+
+// ---- links ----------------------------------------------------------------------------------------
+
+function drawLinkMatrix(host, transport) {
+  const rows = data.links.rows.filter((each) => (each[2] ?? "?") === transport && each[0] !== each[1] || (data.links.ends === "host" && (each[2] ?? "?") === transport));
+  const ends = [...new Set(rows.flatMap((each) => [each[0], each[1]]))].sort((a, b) => a - b);
+  const name = (end) => data.links.ends === "host" ? lanes.host[end] ?? "?" : String(end);
+  const speed = (each) => each[3] === null || !each[4] ? null : each[3] / each[4];
+  const speeds = rows.map(speed).filter((value) => value !== null);
+  let most = 1e-9;
+  for (const value of speeds) if (value > most) most = value;
+  const cell = Math.max(5, Math.min(34, Math.floor(760 / Math.max(ends.length, 1)))), label = data.links.ends === "host" ? 120 : 44;
+  const image = sv("svg", { width: label + cell * ends.length + 10, height: label + cell * ends.length + 6, role: "img", "aria-label": T("Links") + " " + transport });
+  const place = new Map(ends.map((end, i) => [end, i]));
+  const every = Math.ceil(13 / cell);
+  ends.forEach((end, i) => {
+    if (i % every) return;
+    image.append(sv("text", { x: label - 4, y: label + cell * i + Math.min(cell, 14) - 1, "text-anchor": "end" }, short(name(end), 16)),
+      sv("text", { transform: `translate(${label + cell * i + Math.min(cell, 14) - 2},${label - 4}) rotate(-90)` }, short(name(end), 16)));
+  });
+  for (const each of rows) {
+    const [src, dst, , size, took, expected, verdict, kind] = each;
+    const gb = speed(each);
+    image.append(sv("rect", { class: "mark " + heatClass(gb === null ? null : Math.log(Math.max(gb, most / 100)), Math.log(most / 100), Math.log(most) + 1e-9) + (verdict === "slow" ? " slow" : ""), x: label + cell * place.get(dst) + 1, y: label + cell * place.get(src) + 1, width: Math.max(cell - 2, 2), height: Math.max(cell - 2, 2), "data-link": src + "-" + dst,
+      tip: `${name(src)} → ${name(dst)} · ${transport}\n${gb === null ? "?" : figures(gb) + NBSP + "GB/s"} · ${bytes(size)} · ${time(took)}` + (verdict === "slow" ? `\n${T("slower than comparable links")} (${kind ?? "link"}): ${expected && size ? figures(size / expected) + NBSP + "GB/s" : "?"}` : "") }));
+    if (verdict === "slow" && cell >= 14) image.append(sv("text", { class: "inside", x: label + cell * place.get(dst) + cell / 2, y: label + cell * place.get(src) + cell / 2 + 5, "text-anchor": "middle" }, "×"));
+  }
+  const box = chart("links", rows.length, rows);
+  box.append(image);
+  const slow = rows.filter((each) => each[6] === "slow").slice(0, 12).map((each) => [name(each[0]) + " → " + name(each[1]), each[7] ?? "?", speed(each) === null ? "?" : figures(speed(each)) + NBSP + "GB/s", each[5] && each[3] ? figures(each[3] / each[5]) + NBSP + "GB/s" : "?"]);
+  host.replaceChildren(box, slow.length ? table([T("slow"), "", T("bandwidth"), T("median")], slow, [2, 3]) : "",
+    speeds.length ? el("div", { class: "legend" }, el("span", {}, "≤ " + figures(most / 100) + NBSP + "GB/s"), el("span", {}, sv("svg", { width: 162, height: 12 }, [...Array(9).keys()].map((i) => sv("rect", { class: "h" + i, x: i * 18, width: 18, height: 12 })))), el("span", {}, figures(most) + NBSP + "GB/s")) : "");
+}
+
+function drawLinks() {
+  if (!data.links.rows.length) return;
+  const transports = [...new Set(data.links.rows.map((each) => each[2] ?? "?"))].filter((name) => name !== "LOCAL").sort();
+  if (!transports.length) return;
+  const first = transports.find((name) => data.links.rows.some((each) => (each[2] ?? "?") === name && each[6] === "slow")) ?? transports[0];
+  const host = el("div");
+  const pick = choice("", transports.map((name) => [name, name]), (name) => drawLinkMatrix(host, name));
+  pick.querySelector("select").value = first;
+  section("links", T("Links"), el("div", { class: "controls" }, pick), host, data.links.left_out ? note(`${data.links.left_out}: ${T("not profiled")}`) : "");
+  drawLinkMatrix(host, first);
+}
+
+// ---- pipeline -------------------------------------------------------------------------------------
+
+function drawPipeline() {
+  if (!data.strips.length) return;
+  const cls = { useful: "c-compute-2", other_comm: "c-comm", warmup: "c-other", imbalance: "c-wait", transfer: "c-transfer", host: "c-host", tail: "c-between" };
+  const most = Math.max(...data.strips.map((strip) => { const last = strip.slices[strip.slices.length - 1]; return last ? last[0] + last[1] : 0; }));
+  const width = Math.max(760, Math.min(1140, innerWidth - 60)), label = 140, row = 30;
+  const x = (ns) => label + (width - label - 10) * ns / most;
+  const image = sv("svg", { width, height: row * data.strips.length + 24, role: "img", "aria-label": T("Pipeline") });
+  let marks = 0;
+  data.strips.forEach((strip, i) => {
+    image.append(sv("text", { x: label - 8, y: i * row + 19, "text-anchor": "end" }, `${T("stage")} ${strip.stage} · ${T("rank")} ${strip.rank}`));
+    for (const [begin, length, kind] of strip.slices) {
+      image.append(sv("rect", { class: "mark " + cls[kind], x: x(begin), y: i * row + 4, width: Math.max(x(begin + length) - x(begin), .2), height: row - 9, tip: `${T(kind)}: ${time(length)}` }));
+      marks++;
+    }
+  });
+  image.append(sv("text", { class: "soft", x: label, y: row * data.strips.length + 16 }, "0"), sv("text", { class: "soft", x: width - 10, y: row * data.strips.length + 16, "text-anchor": "end" }, time(most)));
+  const box = chart("pipeline", marks, data.strips);
+  box.append(image);
+  const step = data.strips[0].step;
+  const rows = data.pipeline.filter((each) => each.step === step);
+  section("pipeline", T("Pipeline"), note("step " + (step ?? "–")), box,
+    el("div", { class: "legend" }, Object.entries(cls).map(([kind, name]) => el("span", {}, sv("svg", { width: 12, height: 12 }, sv("rect", { class: name, width: 12, height: 12 })), T(kind)))),
+    el("details", {}, el("summary", {}, "step " + (step ?? "–")), table([T("rank"), T("stage"), ...Object.keys(cls).map((kind) => T(kind)), T("ideal")], rows.slice(0, 256).map((each) => [each.rank, each.stage, ...Object.keys(cls).map((kind) => time(each[kind + "_ns"])), time(each.ideal_ns)]), [2, 3, 4, 5, 6, 7, 8, 9])));
+}
+
+// ---- repairs --------------------------------------------------------------------------------------
+
+function drawRepairs() {
+  const all = data.repairs.rows.filter((each) => each.saved_ns > 0.0005 * data.repairs.step_ns);
+  if (data.repairs.step_ns === null || !data.repairs.rows.length) return;
+  const step = data.repairs.step_ns;
+  const width = Math.max(700, Math.min(1120, innerWidth - 60)), label = 190, row = 26;
+  const x = (ns) => label + (width - label - 170) * ns / step;
+  const shown = all.slice(0, 14);
+  const image = sv("svg", { width, height: row * (shown.length + 1) + 6, role: "img", "aria-label": T("Repairs") });
+  const bar = (at, name, ns, cls, text) => image.append(sv("text", { x: label - 8, y: at * row + 17, "text-anchor": "end" }, short(name, 26)), sv("rect", { class: "mark " + cls, x: x(0), y: at * row + 3, width: Math.max(x(ns) - x(0), 1), height: row - 8, "data-ns": ns, tip: text }), sv("text", { x: x(ns) + 6, y: at * row + 17 }, text));
+  bar(0, T("replayed"), step, "c-other", time(step));
+  const isBound = (fix) => fix === "all" || fix === "hide-comm";
+  shown.forEach((each, i) => bar(i + 1, isBound(each.fix) ? each.fix + " (" + T("bound") + ")" : each.fix, each.step_ns, isBound(each.fix) ? "c-unknown" : "c-compute-2", `${time(each.step_ns)}  −${time(each.saved_ns)} (${percent(each.saved_ns, step)})`));
+  const box = chart("repairs", shown.length + 1, data.repairs.rows);
+  box.append(image);
+  const result = el("p", { id: "combined", "aria-live": "polite" });
+  const ticks = data.repairs.combine.map((fix, i) => { const tick = el("input", { type: "checkbox", id: "fix-" + i, onchange: update }); return [tick, el("label", { for: "fix-" + i }, " " + short(fix, 40))]; });
+  function update() {
+    const set = ticks.reduce((bits, [tick], i) => bits | (tick.checked ? 1 << i : 0), 0);
+    const ns = data.repairs.subsets[set];
+    result.textContent = `${T("with the repairs ticked")}: ${time(ns)}, −${time(step - ns)} (${percent(step - ns, step)})`;
+    result.setAttribute("data-ns", ns);
+  }
+  section("repairs", T("Repairs"), box, data.repairs.combine.length > 1 ? [note(T("Tick repairs to combine them: the step is replayed for each choice.")), el("div", { class: "controls" }, ticks.map(([tick, text]) => el("span", {}, tick, text))), result] : null);
+  if (data.repairs.combine.length > 1) update();
+}
+
+// ---- findings -------------------------------------------------------------------------------------
+
+function drawFindings() {
+  if (!data.findings) return;
+  const cell = (column, value) => value === null ? "?" : typeof value === "number" ? (/_ns$|^ns$/.test(column) ? time(value) : /bytes$/.test(column) ? bytes(value) : Number.isInteger(value) ? String(value) : figures(value)) : String(value);
+  const one = (each, i) => {
+    const evidence = each.evidence && each.evidence.rows.length ? [el("h3", {}, T("evidence")), table(each.evidence.columns.map((name) => name.replace(/_ns$/, "").replaceAll("_", " ")), each.evidence.rows.slice(0, 50).map((row) => row.map((value, c) => cell(each.evidence.columns[c], value)))), each.evidence.rows_total > 50 ? note(`+${each.evidence.rows_total - 50}`) : null] : null;
+    return el("details", { open: i < 2, "data-rule": each.rule },
+      el("summary", {}, el("span", { class: "sev " + each.severity }, each.severity), " ", each.gain_ns === null ? "" : time(each.gain_ns) + " (" + (each.gain_pct === null ? "?" : figures(each.gain_pct) + NBSP + "%") + ") · ", each.title || each.rule),
+      el("p", {}, each.message),
+      each.advice.length ? [el("h3", {}, T("what to do")), el("ul", {}, each.advice.map((text) => el("li", {}, text)))] : null, evidence,
+      each.docs && each.docs.length ? el("p", { class: "soft" }, each.docs.map((text) => [text, " "])) : null, el("p", { class: "soft" }, each.rule));
+  };
+  charts.findings = { marks: data.findings.length, values: data.findings.map((each) => each.rule) };
+  section("findings", T("Findings"), data.findings.length ? data.findings.map(one) : note(T("No finding.")));
+}
+
+// ---- the rest -------------------------------------------------------------------------------------
+
+function drawMemory() {
+  if (!data.memory.length) return;
+  const rows = [...data.memory].sort((a, b) => (b.peak_bytes ?? b.reserved_bytes ?? 0) - (a.peak_bytes ?? a.reserved_bytes ?? 0)).slice(0, 200);
+  section("memory", T("Memory"), table([T("rank"), T("component"), T("peak"), T("reserved"), T("growth per step")], rows.map((each) => [each.rank, each.component, bytes(each.peak_bytes), bytes(each.reserved_bytes), bytes(each.growth_bytes_per_step)]), [2, 3, 4]));
+}
+
+function drawExperts() {
+  if (!data.experts.length) return;
+  const ranks = new Map();
+  for (const each of data.experts) { const own = ranks.get(each.rank) || [0, null]; own[0] += each.tokens ?? 0; if (each.lost_ns !== null) own[1] = (own[1] ?? 0) + each.lost_ns; ranks.set(each.rank, own); }
+  const rows = [...ranks].sort((a, b) => b[1][0] - a[1][0]);
+  const most = Math.max(...rows.map((each) => each[1][0]), 1);
+  const shown = rows.slice(0, 64), row = 20, width = 760;
+  const image = sv("svg", { width, height: row * shown.length + 4, role: "img", "aria-label": T("Experts") });
+  shown.forEach(([rank, [tokens, lost]], i) => image.append(sv("text", { x: 82, y: i * row + 14, "text-anchor": "end" }, T("rank") + NBSP + rank), sv("rect", { class: "mark c-compute-3", x: 90, y: i * row + 2, width: Math.max(1, (width - 330) * tokens / most), height: row - 5 }), sv("text", { x: 96 + (width - 330) * tokens / most, y: i * row + 14 }, `${tokens} · ${T("lost")} ${time(lost)}`)));
+  const box = chart("experts", shown.length, rows);
+  box.append(image);
+  section("experts", T("Experts"), note(T("tokens")), box);
+}
+
+function drawTrust() {
+  const trust = data.trust, clock = trust.clock;
+  const lists = [];
+  if (data.input.skipped.length) lists.push(el("h3", {}, T("Not used")), table([T("file"), T("what"), T("reason")], data.input.skipped.map((each) => [short(each.path ?? "", 60), each.what, each.reason])));
+  if (trust.coverage.length) lists.push(el("h3", {}, T("coverage")), table([T("rank"), T("file"), "", T("share")], trust.coverage.map((each) => [each.rank, each.file, each.against, percent(each.share, 1)])));
+  if (trust.withheld.length) lists.push(el("h3", {}, T("Withheld")), table([T("what"), T("reason"), T("switch")], trust.withheld.map((each) => [each.what, each.reason, each.switch ?? ""])));
+  if (data.input.warnings && data.input.warnings.length) lists.push(el("details", {}, el("summary", {}, T("Notes") + ": " + data.input.warnings.length), table([T("file"), T("what"), T("reason")], data.input.warnings.slice(0, 200).map((each) => [short(each.path ?? "", 60), each.what, each.reason]))));
+  section("trust", T("Trust"),
+    el("p", {}, `${T("Matched operators")}: ${trust.ops_matched} ${T("of")} ${trust.ops_total}. ${T("clock")}: ${clock.method}, p50 ${time(clock.residual_p50_ns)}, p90 ${time(clock.residual_p90_ns)}` + (clock.violations ? `, ${clock.violations} × ≤ ${time(clock.violation_max_ns)}` : "") + "."), lists,
+    el("p", { class: "soft" }, T("Everything here comes from the profiles of this run; unknown is shown as ?, never as 0.") + " " + T("made by") + " npuprof " + data.version));
+}
+
+function drawGlossary() {
+  section("glossary", T("Glossary"), el("dl", {}, glossary.map(([word, english, chinese]) => [el("dt", {}, T(word)), el("dd", {}, zh ? chinese : english)])));
+}
+
+$("main").replaceChildren();
+drawHead();
+drawNext();
+drawPartition();
+drawHeatMap();
+drawWaiting();
+drawLinks();
+drawPipeline();
+drawRepairs();
+drawFindings();
+drawMemory();
+drawExperts();
+drawTrust();
+drawGlossary();
+window.npuprofCharts = charts;
+performance.mark("drawn");
+document.documentElement.setAttribute("data-drawn", Math.round(performance.now()));
+})();

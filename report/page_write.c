@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Puts the page together: markup with style, script and data in their places. */
+#include "page.h"
+
+#include "page_assets.h"
+
+#include "npuprof/rank.h"
+#include "npuprof/run.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+/* --- names that are not mailed ---------------------------------------------------------------- */
+
+/* A text and what stands for it. */
+struct page_alias {
+	const char *name;
+	char instead[32];
+};
+
+struct page_aliases {
+	NP_VEC(struct page_alias) list; /* the longest first */
+};
+
+static int add_alias(struct page_aliases *aliases, const char *name, const char *kind,
+		     size_t number, struct np_err *err)
+{
+	struct page_alias *alias;
+
+	if (!name || strlen(name) < 2)
+		return NP_OK;
+	for (size_t i = 0; i < aliases->list.count; i++) {
+		if (strcmp(aliases->list.item[i].name, name) == 0)
+			return NP_OK;
+	}
+	alias = np_vec_add(&aliases->list, err);
+	if (!alias)
+		return NP_E_NOMEM;
+	alias->name = name;
+	(void)snprintf(alias->instead, sizeof(alias->instead), "%s-%zu", kind, number);
+	return NP_OK;
+}
+
+static int by_length(const void *left, const void *right)
+{
+	const struct page_alias *a = left;
+	const struct page_alias *b = right;
+	size_t length[] = { strlen(a->name), strlen(b->name) };
+
+	if (length[0] != length[1])
+		return length[0] < length[1] ? 1 : -1;
+	return strcmp(a->name, b->name);
+}
+
+/* Hosts, paths of ranks and of the run, and what the user called it. */
+static int find_aliases(const struct np_run *run, const char *input, struct page_aliases *ret,
+			struct np_err *err)
+{
+	size_t hosts = 0;
+	int rc = add_alias(ret, input, "run", 0, err);
+
+	for (size_t i = 0; i < run->roots.count && rc == NP_OK; i++)
+		rc = add_alias(ret, run->roots.item[i], "run", i, err);
+	for (size_t i = 0; i < run->sources.count && rc == NP_OK; i++) {
+		const struct np_source_files *source = &run->sources.item[i];
+		const char *base = source->dir ? strrchr(source->dir, '/') : NULL;
+		size_t before = ret->list.count;
+
+		rc = add_alias(ret, source->dir, "capture", i, err);
+		if (rc == NP_OK && base)
+			rc = add_alias(ret, base + 1, "capture", i, err);
+		before = ret->list.count;
+		if (rc == NP_OK && run->ranks[i])
+			rc = add_alias(ret, np_run_text(run, run->ranks[i]->host_name), "host",
+				       hosts, err);
+		hosts += ret->list.count > before;
+		if (rc == NP_OK)
+			rc = add_alias(ret, source->host, "host", hosts, err);
+	}
+	if (ret->list.count > 0)
+		qsort(ret->list.item, ret->list.count, sizeof(*ret->list.item), by_length);
+	return rc;
+}
+
+static bool is_word(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* The alias of what stands at `text`, as a word of its own; NULL for none. */
+static const struct page_alias *alias_at(const struct page_aliases *aliases, const char *text,
+					 char before)
+{
+	for (size_t i = 0; i < aliases->list.count; i++) {
+		const struct page_alias *alias = &aliases->list.item[i];
+		size_t length = strlen(alias->name);
+
+		if (strncmp(text, alias->name, length) == 0 && !is_word(text[length]) &&
+		    !is_word(before))
+			return alias;
+	}
+	return NULL;
+}
+
+/* Length of the JSON string at `text`, with its quotes. */
+static size_t string_length(const char *text)
+{
+	size_t i = 1;
+
+	while (text[i] && text[i] != '"')
+		i += text[i] == '\\' && text[i + 1] ? 2 : 1;
+	return text[i] ? i + 1 : i;
+}
+
+/* Values only: a host may be called like a key. */
+static void put_anonymous(struct np_buf *buf, const char *json, const struct page_aliases *aliases)
+{
+	for (const char *at = json; *at;) {
+		size_t length = *at == '"' ? string_length(at) : 1;
+		const char *end = at + length;
+		bool key = *at == '"' && *end == ':';
+
+		while (at < end) {
+			const struct page_alias *alias =
+				key || length == 1 ? NULL : alias_at(aliases, at, at[-1]);
+
+			if (alias)
+				np_buf_add(buf, alias->instead);
+			else
+				np_buf_add_char(buf, *at);
+			at += alias ? strlen(alias->name) : 1;
+		}
+		at = end;
+	}
+}
+
+/* --- the page --------------------------------------------------------------------------------- */
+
+/* Inside of a script element only "<" can do harm, and in JSON it stands in strings alone. */
+static void put_data(FILE *stream, const char *json)
+{
+	for (const char *at = json; *at;) {
+		size_t plain = strcspn(at, "<");
+
+		(void)fwrite(at, 1, plain, stream);
+		at += plain;
+		if (*at) {
+			(void)fputs("\\u003c", stream);
+			at++;
+		}
+	}
+}
+
+/* Text in markup. */
+static void put_text(FILE *stream, const char *text)
+{
+	for (; *text; text++) {
+		switch (*text) {
+		case '<':
+			(void)fputs("&lt;", stream);
+			break;
+		case '>':
+			(void)fputs("&gt;", stream);
+			break;
+		case '&':
+			(void)fputs("&amp;", stream);
+			break;
+		case '"':
+			(void)fputs("&quot;", stream);
+			break;
+		default:
+			(void)fputc(*text, stream);
+			break;
+		}
+	}
+}
+
+static void put_place(FILE *stream, const char *name, size_t length, const char *json,
+		      const struct page_options *options)
+{
+	if (strncmp(name, "style", length) == 0)
+		(void)fwrite(page_css, 1, page_css_size, stream);
+	else if (strncmp(name, "script", length) == 0)
+		(void)fwrite(page_js, 1, page_js_size, stream);
+	else if (strncmp(name, "policy", length) == 0)
+		(void)fprintf(stream,
+			      "default-src 'none'; script-src 'sha256-%s'; style-src 'sha256-%s'; "
+			      "base-uri 'none'; form-action 'none'",
+			      page_js_sha256, page_css_sha256);
+	else if (strncmp(name, "language", length) == 0)
+		put_text(stream, strcmp(options->language, "zh") == 0 ? "zh-CN" : "en");
+	else if (strncmp(name, "title", length) == 0)
+		put_text(stream, options->anonymous ? "npuprof" : options->input);
+	else
+		put_data(stream, json);
+}
+
+/* Everything between {{ and }} is the name of a place. */
+static void put_markup(FILE *stream, const char *json, const struct page_options *options)
+{
+	const char *at = page_html;
+	const char *end = page_html + page_html_size;
+
+	while (at < end) {
+		const char *open = memmem(at, (size_t)(end - at), "{{", 2);
+		const char *close = open ? memmem(open, (size_t)(end - open), "}}", 2) : NULL;
+
+		(void)fwrite(at, 1, (size_t)((close ? open : end) - at), stream);
+		if (!close)
+			break;
+		put_place(stream, open + 2, (size_t)(close - open - 2), json, options);
+		at = close + 2;
+	}
+}
+
+int page_write(FILE *stream, const struct page_model *model, const struct page_options *options,
+	       struct np_err *err)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf anonymous = NP_BUF_INIT;
+	struct page_aliases aliases = { 0 };
+	struct np_jsonout out;
+	int rc;
+
+	np_jsonout_init(&out, NULL);
+	rc = page_put_data(&out, model, options, err);
+	if (rc == NP_OK)
+		rc = np_jsonout_finish(&out, err);
+	if (rc == NP_OK && options->anonymous)
+		rc = find_aliases(model->analysis->run, options->input, &aliases, err);
+	if (rc == NP_OK && options->anonymous)
+		put_anonymous(&anonymous, out.buf.text, &aliases);
+	if (rc == NP_OK && anonymous.failed)
+		rc = np_fail_nomem(err, "the page");
+	if (rc == NP_OK)
+		put_markup(stream, options->anonymous ? anonymous.text : out.buf.text, options);
+	if (rc == NP_OK && (fflush(stream) != 0 || ferror(stream)))
+		rc = np_fail(err, NP_E_IO, "writing the page: %s", strerror(errno));
+	np_vec_release(&aliases.list);
+	np_jsonout_release(&out);
+	return rc;
+}
