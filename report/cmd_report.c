@@ -5,7 +5,7 @@
 #include "cli/command/output.h"
 #include "cli/prepare/phases.h"
 #include "cli/prepare/prepare.h"
-#include "page.h"
+#include "report_page.h"
 
 #include "npuprof/dirs.h"
 #include "npuprof/temporary.h"

@@ -9,7 +9,7 @@
  * One HTML file that needs nothing else: markup (page.html), style (page.css), script
  * (page.js) and, as JSON, what is shown and nothing beyond. The figures are those of the
  * analysis; what a chart needs and no table has (means over steps where there are too
- * many to draw, sums by leaf) is put together in page_model.c. The script draws, and
+ * many to draw, sums by leaf) is put together in report_page_model.c. The script draws, and
  * computes nothing but lengths and colours.
  */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The data of the page as JSON: what is drawn, in columns, so that a thousand ranks stay small. */
-#include "page.h"
+#include "report_page.h"
 
 #include "cli/prepare/input_json.h"
 #include "cli/prepare/trust_json.h"

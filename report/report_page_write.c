@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Puts the page together: markup with style, script and data in their places. */
-#include "page.h"
+#include "report_page.h"
 
-#include "page_assets.h"
+#include "report_page_assets.h"
 
 #include "npuprof/rank.h"
 #include "npuprof/run.h"

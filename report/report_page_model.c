@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the charts of the page show, put together from the analysis of a run. */
-#include "page.h"
+#include "report_page.h"
 
 #include "npuprof/align.h"
 #include "npuprof/idmap.h"

@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The page of a run: one file that needs nothing else, with the figures of the other commands.
+. "$(dirname "$0")/lib.sh"
+need_program python3 sqlite3
+
+run "$synth" -q -o "$work/run" --ranks 4 --tp 2 --dp 2 --hosts 2 --steps 3 --layers 2 --slow-rank 3:1.5
+
+# data <page> <expression over d>: of the JSON in a page
+data() {
+	python3 - "$1" "$2" <<'EOF'
+import json, re, sys
+page = open(sys.argv[1], encoding="utf-8").read()
+d = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S).group(1))
+print(eval("(" + sys.argv[2] + ")"))
+EOF
+}
+
+behaviour 'the page goes beside the input, and its name is printed'
+before=$(snapshot "$work/run")
+run "$npuprof" report -d "$work/run" -o "$work/page.html"
+expect_exit 0
+expect_equal "$(cat "$work/stdout")" "$work/page.html"
+expect_equal "$(snapshot "$work/run")" "$before"
+cp -r "$work/run" "$work/copy"
+run "$npuprof" report "$work/copy"
+expect_exit 0
+expect_file "$work/copy/cluster_analysis_output/report.html"
+
+behaviour 'the same input gives the same bytes, for any number of threads'
+run "$npuprof" report -q -j 1 -d "$work/run" -o "$work/one.html"
+run "$npuprof" report -q -j 4 -d "$work/run" -o -
+expect_equal "$(sha256sum <"$work/stdout")" "$(sha256sum <"$work/one.html")"
+
+behaviour 'it has the verdict and the cells of cluster, to the nanosecond'
+"$npuprof" cluster -q -d "$work/run" -o "$work/out" -f json >"$work/cluster.json"
+expect_equal "$(data "$work/page.html" 'd["verdict"]')" \
+	"$(python3 -c 'import json,sys; print(json.load(open(sys.argv[1]))["verdict"])' "$work/cluster.json")"
+expect_equal "$(data "$work/page.html" 'sorted(d["cells"]["computing_ns"])')" \
+	"$(python3 - "$work/cluster.json" <<'EOF'
+import json, sys
+c = json.load(open(sys.argv[1]))
+print(sorted([[r["computing_ns"] for s in c["steps"] for r in s["ranks"] if r["rank"] == rank] for rank in range(4)]))
+EOF
+)"
+
+behaviour 'parts of a lane sum to its steps, causes of a communicator to what was waited in it'
+expect_equal "$(data "$work/page.html" 'all(sum(p) == sum(x for x in s if x is not None)
+	for p, s in zip(d["parts"], d["cells"]["step_ns"]))')" True
+expect_equal "$(data "$work/page.html" 'all(sum(f[2] for f in d["flows"]["causes"] if f[0] == c) ==
+	sum(f[2] for f in d["flows"]["waits"] if f[0] == c) for c in range(len(d["communicators"])))')" True
+
+behaviour 'every subset of the best repairs was replayed; all together save no less than the best'
+expect_equal "$(data "$work/page.html" 'len(d["repairs"]["subsets"]) == 2 ** len(d["repairs"]["combine"])
+	and min(d["repairs"]["subsets"][1:]) >= d["repairs"]["ideal_ns"] * 0.9
+	and d["repairs"]["subsets"][-1] <= min(d["repairs"]["subsets"][1 << i] for i in range(len(d["repairs"]["combine"])))')" True
+
+behaviour 'nothing is fetched, and the policy names the script and the style by their digests'
+expect_equal "$(grep -cE 'src=|href="http|@import|url\(' "$work/page.html")" 0
+for tag in script style; do
+	digest=$(python3 - "$work/page.html" "$tag" <<'EOF'
+import base64, hashlib, re, sys
+page = open(sys.argv[1], encoding="utf-8").read()
+text = re.search(rf"<{sys.argv[2]}>(.*?)</{sys.argv[2]}>", page, re.S).group(1)
+print(base64.b64encode(hashlib.sha256(text.encode()).digest()).decode())
+EOF
+)
+	expect_equal "$(grep -c "$tag-src 'sha256-$digest'" "$work/page.html")" 1
+done
+expect_equal "$(grep -cE 'innerHTML|outerHTML|document\.write|insertAdjacentHTML|eval\(' "$NPUPROF_SOURCE/report/page.js")" 0
+
+behaviour 'hostile names stay text: they cannot end the element that holds them'
+cp -r "$work/run" "$work/hostile"
+while read -r db; do
+	sqlite3 "$db" "UPDATE STRING_IDS SET value = '</script><img src=x onerror=alert(1)>' || char(1,10) WHERE value LIKE 'MatMul%'"
+done < <(find "$work/hostile" -name 'ascend_pytorch_profiler_*.db')
+run "$npuprof" report -q -d "$work/hostile" -o "$work/hostile.html"
+expect_exit 0
+expect_equal "$(grep -c '<img' "$work/hostile.html")" 0
+expect_equal "$(grep -o '</script>' "$work/hostile.html" | wc -l)" 2
+expect_equal "$(data "$work/hostile.html" 'any("<img src=x" in t for t in d["kernels"]["types"])')" True
+
+behaviour 'an anonymous page names no host and no path'
+expect_equal "$(data "$work/page.html" 'd["input"]["path"]')" "$work/run"
+hosts=$(data "$work/page.html" '" ".join(sorted(set(d["lanes"]["host"])))')
+run "$npuprof" report -q -d "$work/run" --anonymize -o "$work/anonymous.html"
+expect_exit 0
+expect_equal "$(grep -c "$work" "$work/anonymous.html")" 0
+for host in $hosts; do
+	expect_equal "$(grep -cw "$host" "$work/anonymous.html")" 0
+done
+expect_equal "$(data "$work/anonymous.html" 'len(set(d["lanes"]["host"]))')" 2
+
+behaviour 'a rank that cannot be read is on the page, and the status is 3'
+cp -r "$work/run" "$work/damaged"
+db=$(find "$work/damaged" -name 'ascend_pytorch_profiler_2.db')
+head -c 100 "$db" >"$db.cut" && mv "$db.cut" "$db"
+run "$npuprof" report -q -d "$work/damaged" -o "$work/damaged.html"
+expect_exit 3
+expect_equal "$(data "$work/damaged.html" 'len(d["input"]["skipped"]) > 0')" True
+
+behaviour 'what cannot be read at all, or written, is one line'
+run "$npuprof" report -d "$work/nowhere"
+expect_exit 2
+expect_stderr_has "nowhere"
+run "$npuprof" report -d "$work/run" -o "$work/no/such/page.html"
+expect_exit 1
+expect_stderr_has "no/such"
+run "$npuprof" report -d "$work/run" --lang fr
+expect_exit 2
