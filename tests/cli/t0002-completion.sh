@@ -35,6 +35,7 @@ expect_stdout <<-END
 	whatif
 	compare
 	advisor
+	report
 	rules
 	collect
 	ctl
