@@ -270,14 +270,16 @@ static int put_evidence(const struct advisor_report *report, const struct adv_fi
 	for (size_t i = 0; i < evidence->column_count; i++) {
 		const struct adv_rule_column *column = &rule->evidence.item[i];
 		const char *title = adv_rule_text_in(column->title, report->language);
-		bool text = adv_rows_cell(evidence, 0, i)->type == NP_CELL_TEXT;
+		/* Texts, and lists of them; numbers have other formats. */
+		bool text = adv_rows_cell(evidence, 0, i)->type == NP_CELL_TEXT &&
+			    (!column->format || np_text_begins(column->format, "list"));
 
 		if (is_foreign(report, column))
 			continue;
 		picked[count] = i;
 		columns[count++] = (struct np_grid_column){
 			.title = title ? title : column->column,
-			.align = text && !column->format ? NP_LEFT : NP_RIGHT,
+			.align = text ? NP_LEFT : NP_RIGHT,
 			.may_shrink = NP_CUT_MIDDLE,
 		};
 	}
@@ -346,7 +348,8 @@ static void put_symptoms(const struct advisor_report *report, size_t head, struc
 		if (count++ >= EVIDENCE_ROWS && !report->verbose)
 			continue;
 		np_buf_add(&line, finding->rule->id);
-		if (finding->gain != NP_UNKNOWN && finding->gain > 0) {
+		if (finding->gain != NP_UNKNOWN && finding->gain > 0 &&
+		    finding->gain != advice->findings.item[head].gain) {
 			np_buf_add(&line, ", ");
 			advisor_report_gain(report, finding, &line);
 		}
@@ -379,10 +382,8 @@ static int put_finding(const struct advisor_report *report, size_t index, size_t
 {
 	const struct adv_finding *finding = &report->advice->findings.item[index];
 	const struct adv_outcome *shown = finding->shown;
-	/* What is told for information has its figures in its sentence. */
-	bool brief = finding->severity == SEVERITY_INFO && !report->verbose;
 	size_t hints = report->verbose ? shown->advice.count : shown->advice.count > 0;
-	int rc = NP_OK;
+	int rc;
 
 	put_finding_head(report, finding, number, buf);
 	put_text(report, buf, advisor_report_word(report, "why:", "原因："), shown->message);
@@ -393,13 +394,10 @@ static int put_finding(const struct advisor_report *report, size_t index, size_t
 	if (report->verbose && shown->basis && finding->gain != NP_UNKNOWN)
 		put_text(report, buf, advisor_report_word(report, "gain:", "收益依据："),
 			 shown->basis);
-	if (!brief) {
-		rc = put_evidence(report, finding, buf, err);
-		put_more(report, finding, shown->advice.count - hints, buf);
-		put_symptoms(report, index, buf);
-	}
-	for (size_t i = 0; i < finding->rule->docs.count && (report->verbose || (i == 0 && !brief));
-	     i++)
+	rc = put_evidence(report, finding, buf, err);
+	put_more(report, finding, shown->advice.count - hints, buf);
+	put_symptoms(report, index, buf);
+	for (size_t i = 0; i < finding->rule->docs.count && (report->verbose || i == 0); i++)
 		put_text(report, buf, advisor_report_word(report, "see:", "参考："),
 			 finding->rule->docs.item[i]);
 	return rc;

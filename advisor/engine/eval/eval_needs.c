@@ -33,37 +33,59 @@ static bool applies(struct adv_eval *eval)
 	return adv_cell_number(&cell, &number) && number != 0;
 }
 
-/* Is the level of the profile known, and too low? Then that is why something is missing. */
-static bool has_level(struct adv_eval *eval, struct np_err *why)
+/* The level of the profile; negative where it is not known. */
+static int level_of(struct adv_eval *eval)
 {
 	NP_CLEANUP(adv_eval_donep) struct adv_statement *statement = NULL;
 	struct np_cell cell = np_cell_null();
 	double level;
 
-	if (eval->rule->level == 0)
-		return true;
 	statement = adv_eval_constant(eval, "SELECT max(value) FROM v_run WHERE key = 'level'");
 	if (statement && adv_eval_step(eval, statement) > 0)
 		cell = adv_sql_cell(statement->stmt, 0);
-	if (!adv_cell_number(&cell, &level) || level >= (double)eval->rule->level)
+	return adv_cell_number(&cell, &level) ? (int)level : -1;
+}
+
+/* Is the level of the profile known, and too low? Then that is why something is missing. */
+static bool has_level(struct adv_eval *eval, struct np_err *why)
+{
+	int level = eval->rule->level > 0 ? level_of(eval) : -1;
+
+	if (level < 0 || level >= eval->rule->level)
 		return true;
 	(void)np_fail(why, NP_E_NOTFOUND, "the profile is of Level%d; profiler_level=Level%d",
-		      (int)level, (int)eval->rule->level);
+		      level, (int)eval->rule->level);
 	return false;
+}
+
+/* What is missing though the level would have recorded it was not kept, or not exported. */
+static void say_missing(struct adv_eval *eval, const char *what, const char *cure,
+			struct np_err *why)
+{
+	static const char one[] = "profiler_level=Level1";
+
+	if (strcmp(cure, one) == 0 && level_of(eval) >= 1)
+		(void)np_fail(why, NP_E_NOTFOUND,
+			      "%s: the profile is of Level%d; keep trace_view.json, "
+			      "communication.json or the database (%s records it)",
+			      what, level_of(eval), one);
+	else
+		(void)np_fail(why, NP_E_NOTFOUND, "%s; %s", what, cure);
 }
 
 static bool has_input(struct adv_eval *eval, const struct adv_rule_need *need, struct np_err *why)
 {
 	struct adv_view *view = adv_view_slots_find(eval->program->slots, need->view);
 	struct np_err err = NP_ERR_INIT;
+	char what[128];
 
 	if (view && !view->present && view->why) {
 		(void)np_fail(why, NP_E_NOTFOUND, "no %s: %s", need->view, view->why);
 		return false;
 	}
 	if (!view || !view->present) {
-		(void)np_fail(why, NP_E_NOTFOUND, "no %s; %s", need->view,
-			      adv_view_cure(need->view, NULL));
+		(void)snprintf(what, sizeof(what), "no %s", need->view);
+		say_missing(eval, what, adv_view_cure(need->view, NULL), why);
 		return false;
 	}
 	if (adv_view_open(view, &err) < 0) {
@@ -75,8 +97,9 @@ static bool has_input(struct adv_eval *eval, const struct adv_rule_need *need, s
 
 		if (column != SIZE_MAX && adv_view_knows(view, column))
 			continue;
-		(void)np_fail(why, NP_E_NOTFOUND, "no %s in %s; %s", need->columns.item[c],
-			      need->view, adv_view_cure(need->view, need->columns.item[c]));
+		(void)snprintf(what, sizeof(what), "no %s in %s", need->columns.item[c],
+			       need->view);
+		say_missing(eval, what, adv_view_cure(need->view, need->columns.item[c]), why);
 		return false;
 	}
 	return true;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "npuprof/course.h"
 #include "npuprof/order.h"
 #include "npuprof/text.h"
 
@@ -248,7 +249,8 @@ static int add_scalars(struct adv_sql *sql)
 /*
  * Aggregates over numbers: median(x), percentile(x, p) with p from 0 to 100 and
  * linear interpolation, mad(x) (the median distance from the median, not
- * scaled), stddev(x) (of the sample). Over texts: mode(x), the most frequent
+ * scaled), stddev(x) (of the sample), course(x) and course_period(x) of a series
+ * in the order of its rows (npuprof/course.h). Over texts: mode(x), the most frequent
  * one, and top_frame(stack), the most frequent adv_user_frame(). NULLs do not count;
  * without a value the result is NULL.
  *
@@ -356,6 +358,43 @@ static void stddev_final(sqlite3_context *context)
 	numbers_finish(context, stddev);
 }
 
+/* How a series goes on, and its period; UNKNOWN where memory for the marks runs out. */
+static enum np_course_kind judge_course(sqlite3_context *context, size_t *ret_period)
+{
+	struct number_list *numbers = sqlite3_aggregate_context(context, 0);
+	enum np_course_kind kind = NP_COURSE_UNKNOWN;
+	bool *marked;
+
+	*ret_period = 0;
+	if (!numbers)
+		return kind;
+	marked = sqlite3_malloc64(numbers->count + 1);
+	if (marked)
+		kind = np_course_judge(numbers->item, numbers->count, ret_period, marked);
+	else
+		sqlite3_result_error_nomem(context);
+	sqlite3_free(marked);
+	sqlite3_free(numbers->item);
+	return kind;
+}
+
+static void course_final(sqlite3_context *context)
+{
+	size_t period;
+	const char *name = np_course_name(judge_course(context, &period));
+
+	if (name)
+		sqlite3_result_text(context, name, -1, SQLITE_STATIC);
+}
+
+static void course_period_final(sqlite3_context *context)
+{
+	size_t period;
+
+	if (judge_course(context, &period) == NP_COURSE_PERIODIC)
+		sqlite3_result_int64(context, (sqlite3_int64)period);
+}
+
 struct word_counts {
 	char **item;
 	sqlite3_uint64 count;
@@ -445,6 +484,8 @@ static int add_aggregates(struct adv_sql *sql)
 		{ "percentile", 2, numbers_step, percentile_final },
 		{ "mad", 1, numbers_step, mad_final },
 		{ "stddev", 1, numbers_step, stddev_final },
+		{ "course", 1, numbers_step, course_final },
+		{ "course_period", 1, numbers_step, course_period_final },
 		{ "mode", 1, mode_step, mode_final },
 		{ "top_frame", 1, frame_step, mode_final },
 	};

@@ -95,6 +95,16 @@ static void aggregates_are_those_of_statistics(void **state)
 		/* 90 % of the way from 0 to 10 in steps of 5 lies between the last two: 9. */
 		{ "WITH t(x) AS (VALUES (0), (5), (10)) SELECT percentile(x, 90) FROM t", "9.0" },
 		{ "WITH t(x) AS (VALUES (0), (5), (10)) SELECT percentile(x, 100) FROM t", "10.0" },
+		{ "WITH t(x) AS (VALUES (0), (1), (2), (3), (4)) SELECT course(x) FROM t",
+		  "growing" },
+		{ "WITH t(x) AS (VALUES (5), (5), (5)) SELECT course(x), course_period(x) FROM t",
+		  "constant|" },
+		{ "WITH t(x) AS (VALUES (9), (0), (0), (9), (0), (0), (9)) SELECT course_period(x) FROM t",
+		  "3" },
+		{ "WITH t(x) AS (VALUES (9), (0), (0), (9), (0), (0), (9)) SELECT course(x) FROM t",
+		  "periodic" },
+		{ "WITH t(x) AS (VALUES (1), (2)) SELECT course(x) FROM t", "" },
+		{ "SELECT course(1) WHERE 0", "" },
 		/* Median 2; distances 1, 0, 0, 1, 8: their median is 1. */
 		{ "WITH t(x) AS (VALUES (1), (2), (2), (3), (10)) SELECT mad(x) FROM t", "1.0" },
 		{ "WITH t(x) AS (VALUES (2), (4), (4), (4), (5), (5), (7), (9)) "
