@@ -24,6 +24,12 @@
 #define MOST_KINDS 256
 #define MOST_ASKED 64
 
+/* One kind in so many may be lost by chance. */
+#define FEW_LOST 20
+
+/* So many cuts are compared to find one that is typical. */
+#define MOST_TYPICAL 16
+
 /* By so many members the beginning of a repeat is recognised. */
 #define CONTEXT 16
 
@@ -50,7 +56,8 @@ struct signatures {
 struct period_candidate {
 	size_t lag;
 	size_t anchor; /* kind */
-	size_t lost;   /* kinds that do not recur at it */
+	size_t lost;   /* kinds that do not recur at it, beyond those that chance may take */
+	size_t asked;  /* kinds */
 	double recur;  /* share of kinds, each by its occurrences, that do */
 };
 
@@ -325,8 +332,27 @@ static int judge(const struct signatures *sequence, struct period_candidate *can
 		sum += share;
 		candidate->lost += share < 0.5;
 	}
+	candidate->asked = asked;
 	candidate->recur = asked ? sum / (double)asked : 0;
 	return rc;
+}
+
+/*
+ * What is missing here and there makes a kind or two seem lost at the true lag that
+ * recur by chance at a multiple of it: a few more than at the best lag are none.
+ */
+static void forgive(struct candidates *list)
+{
+	size_t least = SIZE_MAX;
+
+	for (size_t i = 0; i < list->count; i++)
+		least = list->item[i].lost < least ? list->item[i].lost : least;
+	for (size_t i = 0; i < list->count; i++) {
+		struct period_candidate *candidate = &list->item[i];
+
+		if (candidate->lost <= least + candidate->asked / FEW_LOST)
+			candidate->lost = least;
+	}
 }
 
 /* Those at which the fewest signatures are lost, the shortest lag first. */
@@ -501,6 +527,82 @@ static void move_cuts(const struct signatures *sequence, struct cuts *cuts, size
 	cuts->count = kept;
 }
 
+/* Likewise of what comes before both. */
+static size_t context_before(const struct signatures *sequence, size_t a, size_t b)
+{
+	ptrdiff_t furthest[2 * (CONTEXT + 2)];
+	uint32_t before[2][CONTEXT];
+	size_t length = CONTEXT;
+
+	if (a < length)
+		length = a;
+	if (b < length)
+		length = b;
+	for (size_t i = 0; i < length; i++) {
+		before[0][i] = sequence->signatures[a - 1 - i];
+		before[1][i] = sequence->signatures[b - 1 - i];
+	}
+	return CONTEXT - length +
+	       (size_t)distance((struct part){ before[0], (ptrdiff_t)length },
+				(struct part){ before[1], (ptrdiff_t)length }, CONTEXT, false,
+				furthest);
+}
+
+static size_t both_contexts(const struct signatures *sequence, size_t a, size_t b)
+{
+	return context_distance(sequence, a, b) + context_before(sequence, a, b);
+}
+
+/* The inner cut that is most like the others: what is missing around it is the least. */
+static size_t typical_cut(const struct signatures *sequence, const struct cuts *cuts)
+{
+	size_t every = cuts->count / MOST_TYPICAL + 1;
+	size_t best = 1;
+	size_t least = SIZE_MAX;
+
+	for (size_t i = 1; i < cuts->count; i += every) {
+		size_t sum = 0;
+
+		for (size_t j = 1; j < cuts->count; j += every)
+			sum += both_contexts(sequence, cuts->item[i], cuts->item[j]);
+		if (sum < least) {
+			least = sum;
+			best = i;
+		}
+	}
+	return cuts->item[best];
+}
+
+/* A member that is missing at a cut has moved it by a few: both sides of it say where it is. */
+static void settle_cuts(const struct signatures *sequence, struct cuts *cuts)
+{
+	size_t model = cuts->count > 2 ? typical_cut(sequence, cuts) : 0;
+
+	for (size_t i = 1; i < cuts->count && model > 0; i++) {
+		size_t low = cuts->item[i - 1] + 1;
+		size_t wanted = cuts->item[i];
+		size_t best = wanted;
+		size_t least = 2 * both_contexts(sequence, model, wanted);
+
+		for (size_t d = 1; d <= CONTEXT / 2 && d < least; d++) {
+			size_t places[2] = { wanted - d, wanted + d };
+
+			for (size_t j = 0; j < 2; j++) {
+				size_t cost;
+
+				if (places[j] < low || places[j] >= sequence->count)
+					continue;
+				cost = d + 2 * both_contexts(sequence, model, places[j]);
+				if (cost < least) {
+					least = cost;
+					best = places[j];
+				}
+			}
+		}
+		cuts->item[i] = best;
+	}
+}
+
 /* A few members behind the last whole repeat belong to it. */
 static void close_cuts(const struct signatures *sequence, struct cuts *cuts, size_t lag)
 {
@@ -589,6 +691,7 @@ static int try_candidates(const struct signatures *sequence, struct candidates *
 
 	for (size_t i = 0; i < list->count && rc == NP_OK; i++)
 		rc = judge(sequence, &list->item[i], cuts);
+	forgive(list);
 	if (rc == NP_OK && list->count)
 		qsort(list->item, list->count, sizeof(*list->item), by_merit);
 	order_neighbours(list);
@@ -603,6 +706,7 @@ static int try_candidates(const struct signatures *sequence, struct candidates *
 		if (rc == NP_OK && cuts->count > 0) {
 			move_cuts(sequence, cuts, candidate->lag);
 			rc = extend_cuts(sequence, cuts, candidate->lag);
+			settle_cuts(sequence, cuts);
 			close_cuts(sequence, cuts, candidate->lag);
 		}
 		if (rc == NP_OK && cuts->count > 0)

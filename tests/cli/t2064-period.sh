@@ -39,7 +39,45 @@ run "$npuprof" cluster db -o out-cached --cache cache -f json -q
 run "$npuprof" cluster db -o out-cached --cache cache -f json -q
 expect 'the same times' diff <(query out-marked "$own") <(query out-cached "$own")
 
-behaviour 'ranks that do not repeat equally often have one step, and it is said'
+behaviour 'a capture that ends early has the first iterations'
 "$synth" -q -o short "${shape[@]}" --no-steps --truncate 1:0.5 || exit 1
-run "$npuprof" cluster short -o out-short
-expect_stdout_says 'the ranks do not repeat equally often'
+run "$npuprof" cluster short -o out-short -q
+expect_equal "$(query out-short "SELECT group_concat(step, ' ') FROM np_step WHERE rank = 1")" '1 2'
+expect_equal "$(query out-short "SELECT group_concat(step, ' ') FROM np_step WHERE rank = 0")" '1 2 3 4 5'
+
+# late <sql>: rank 1 of the run with what was recorded before a time left out
+late() {
+	local db
+
+	rm -rf late
+	cp -r db late
+	db=$(find late -name 'ascend_pytorch_profiler_1.db')
+	find late -name analysis.db -delete
+	sqlite3 "$db" "CREATE TEMP TABLE cut AS SELECT $1 AS at;
+		DELETE FROM COMMUNICATION_OP WHERE startNs < (SELECT at FROM cut);
+		DELETE FROM TASK WHERE startNs < (SELECT at FROM cut);
+		DELETE FROM COMPUTE_TASK_INFO WHERE globalTaskId NOT IN (SELECT globalTaskId FROM TASK);
+		DELETE FROM COMMUNICATION_TASK_INFO WHERE globalTaskId NOT IN (SELECT globalTaskId FROM TASK);
+		DELETE FROM CANN_API WHERE connectionId NOT IN (SELECT connectionId FROM TASK) AND
+			connectionId NOT IN (SELECT connectionId FROM COMMUNICATION_OP)"
+}
+
+behaviour 'a capture that begins later has the later iterations, by the collectives that all ranks share'
+begin=$(sqlite3 "$(find marked -name 'ascend_pytorch_profiler_1.db')" 'SELECT startNs FROM STEP_TIME ORDER BY 1 LIMIT 1 OFFSET 1')
+late "$begin"
+run "$npuprof" cluster late -o out-late -q
+expect_equal "$(query out-late "SELECT group_concat(step, ' ') FROM np_step WHERE rank = 1")" '2 3 4 5'
+expect_equal "$(query out-late "SELECT group_concat(step, ' ') FROM np_step WHERE rank = 0")" '1 2 3 4 5'
+# It begins with what the first iteration left behind: the same phase on every iteration, not that of the others.
+expect 'they are as long' test "$(query out-late "ATTACH 'out-db/cluster_analysis_output/cluster_analysis.db' AS whole;
+	SELECT count(*) FROM np_step a JOIN whole.np_step b USING (rank, step) WHERE rank = 1
+		AND abs(a.iteration_ns - b.iteration_ns) * 100 < b.iteration_ns")" -eq 3
+
+behaviour 'where the iterations of one rank are not those of the others none are used, and it is said'
+rm -rf odd
+cp -r db odd
+find odd -name analysis.db -delete
+sqlite3 "$(find odd -name 'ascend_pytorch_profiler_1.db')" 'DELETE FROM COMPUTE_TASK_INFO WHERE abs(random()) % 3 > 0;
+	DELETE FROM COMMUNICATION_OP WHERE abs(random()) % 3 > 0'
+run "$npuprof" cluster odd -o out-odd -f json -q
+expect_stdout_says '"how": "none"' 'but not the same on rank 1'

@@ -2,6 +2,7 @@
 /* Loads the ranks of a run: those of this process on its threads, the others as they come. */
 #include "npuprof/load_run.h"
 
+#include "agree.h"
 #include "distributed.h"
 #include "load_source.h"
 
@@ -153,24 +154,17 @@ static void keep_run(struct np_run *run, const struct np_load_options *options)
 			    "%s", problem.text);
 }
 
-/* Were iterations found, and not as many on every rank? */
-static bool iterations_differ(const struct np_run *run, const struct load_outcome *outcomes)
+/* Why a rank without marks has no iterations. */
+static void say_why(char *to, size_t size, const struct np_rank *rank)
 {
-	const struct np_rank *first = NULL;
-	bool found = false;
-	bool differ = false;
-
-	for (size_t i = 0; i < run->sources.count; i++) {
-		const struct np_rank *rank = outcomes[i].rank;
-
-		if (!rank)
-			continue;
-		found |= rank->steps_from == NP_STEPS_PERIOD;
-		differ |= first && (rank->steps_from != first->steps_from ||
-				    rank->steps.count != first->steps.count);
-		first = first ? first : rank;
-	}
-	return found && differ;
+	if (rank->device_count > 1)
+		(void)snprintf(to, size, "they are not looked for where one rank has %zu devices",
+			       rank->device_count);
+	else if (rank->steps_confidence == 0)
+		(void)snprintf(to, size, "its kernels and operators have no period");
+	else
+		(void)snprintf(to, size, "the confidence of its best period is %.2f, below %.1f",
+			       rank->steps_confidence / 1000.0, NP_PERIOD_CONFIDENCE);
 }
 
 /* What one rank calls its third iteration must be that of all: else there is one step. */
@@ -188,23 +182,82 @@ static int load_without_period(struct np_run *run, const struct np_load_options 
 	if (run->distributed)
 		run->distributed_calls->free(NP_STEAL(run->distributed));
 	run->distributed_calls = NULL;
-	np_note_add(&run->notes, NP_NOTE_WARNING, NP_NO_RANK, run->roots.item[0], "iterations",
-		    "the ranks do not repeat equally often: no iterations are used, all is one"
-		    " step");
 	return load_all(run, &again, outcomes, err);
 }
 
-/* Why a rank without marks has no iterations. */
-static void say_why(char *to, size_t size, const struct np_rank *rank)
+/* The first rank that has iterations that were found, and the first that has none. */
+static void look_for_found(const struct np_run *run, const struct load_outcome *outcomes,
+			   const struct np_rank **ret_found, const struct np_rank **ret_other)
 {
-	if (rank->device_count > 1)
-		(void)snprintf(to, size, "they are not looked for where one rank has %zu devices",
-			       rank->device_count);
-	else if (rank->steps_confidence == 0)
-		(void)snprintf(to, size, "its kernels and operators have no period");
-	else
-		(void)snprintf(to, size, "the confidence of its best period is %.2f, below %.1f",
-			       rank->steps_confidence / 1000.0, NP_PERIOD_CONFIDENCE);
+	*ret_found = NULL;
+	*ret_other = NULL;
+	for (size_t i = run->sources.count; i-- > 0;) {
+		const struct np_rank *rank = outcomes[i].rank;
+
+		if (rank && rank->steps_from == NP_STEPS_PERIOD)
+			*ret_found = rank;
+		else if (rank && rank->steps.count > 0)
+			*ret_other = rank;
+	}
+}
+
+static void note_circles(struct np_run *run, const struct load_outcome *outcomes,
+			 const struct agreement *agreement)
+{
+	size_t alone = 0;
+
+	for (size_t i = 0; i < run->sources.count; i++)
+		alone += outcomes[i].rank && !agreement->known[i];
+	/* With one circle the first of it is compared with nobody. */
+	if (alone > 1)
+		np_note_add(&run->notes, NP_NOTE_WARNING, NP_NO_RANK, run->roots.item[0],
+			    "iterations",
+			    "%zu groups of ranks share no collective: which iteration of one is"
+			    " which of the other is not known, each is numbered for itself",
+			    alone);
+}
+
+/* Iterations of several ranks must be the same, or none are used. */
+static int settle_iterations(struct np_run *run, const struct np_load_options *options,
+			     struct load_outcome *outcomes, struct np_err *err)
+{
+	const struct np_rank *found;
+	const struct np_rank *other;
+	struct agreement agreement = { 0 };
+	char why[160];
+	int rc;
+
+	look_for_found(run, outcomes, &found, &other);
+	if (!found)
+		return NP_OK;
+	if (other && other->steps_from == NP_STEPS_NONE)
+		say_why(why, sizeof(why), other);
+	else if (other)
+		(void)snprintf(why, sizeof(why), "its steps are marked");
+	rc = other ? NP_OK : agree_on_iterations(run, outcomes, &agreement, err);
+	if (rc == NP_OK && !other && agreement.differ == SIZE_MAX) {
+		rc = agree_renumber(run, outcomes, &agreement, err);
+		note_circles(run, outcomes, &agreement);
+		agreement_release(&agreement);
+		return rc;
+	}
+	if (rc == NP_OK && !other) {
+		other = outcomes[agreement.differ].rank;
+		found = outcomes[agreement.with].rank;
+		(void)snprintf(why, sizeof(why),
+			       "the collectives in its iterations are not those of rank %" PRId32,
+			       found->id);
+	}
+	agreement_release(&agreement);
+	if (rc < 0)
+		return rc;
+	np_note_add(&run->notes, NP_NOTE_WARNING, NP_NO_RANK, run->roots.item[0], "iterations",
+		    "were found on rank %" PRId32 ", but not the same on rank %" PRId32
+		    ": %s; no iterations are used%s",
+		    found->id, other->id, why,
+		    other->steps_from == NP_STEPS_MARKS ? ", unmarked ranks have one step"
+							: ", all of it is one step");
+	return load_without_period(run, options, outcomes, err);
 }
 
 /* Steps that were asked for, or looked for, and are not there: once for all ranks. */
@@ -218,8 +271,10 @@ static void note_steps(struct np_run *run, const struct np_load_options *options
 	for (size_t i = 0; i < run->sources.count; i++) {
 		const struct np_rank *rank = outcomes[i].rank;
 
-		/* Of ranks that are known by files of the vendor there is no sequence. */
-		if (!rank || rank->steps_from != NP_STEPS_NONE)
+		/* Where they were found and not used that is said. Files of the vendor have no
+		 * sequence. */
+		if (!rank || rank->steps_from != NP_STEPS_NONE ||
+		    run->sources.item[i].steps.want != options->steps.want)
 			continue;
 		first = first ? first : rank;
 		without++;
@@ -257,9 +312,9 @@ int np_load_run(struct np_run *run, const struct np_load_options *options, struc
 	if (options->cache)
 		keep_run(run, options);
 	rc = load_all(run, options, outcomes, err);
-	if (rc == NP_OK && iterations_differ(run, outcomes))
-		rc = load_without_period(run, options, outcomes, err);
-	else if (rc == NP_OK)
+	if (rc == NP_OK)
+		rc = settle_iterations(run, options, outcomes, err);
+	if (rc == NP_OK)
 		note_steps(run, options, outcomes);
 	for (size_t i = 0; i < run->sources.count; i++)
 		run->ranks[i] = outcomes[i].rank;

@@ -9,10 +9,33 @@
 
 #include <stdio.h>
 
+/*
+ * In what order the sequence is
+ * -----------------------------
+ *
+ * The host launches the same things in the same order again and again; on the
+ * device streams run side by side, and which of two kernels starts first is
+ * chance. So the order is that of the launches where they are known, else that of
+ * the stream that computes most, else that of all starts. The first of them
+ * that has a period wins.
+ */
+enum sequence_order {
+	BY_LAUNCH,
+	BY_STREAM,
+	BY_START,
+	SEQUENCE_ORDERS,
+};
+
+/* So many must have a launch; the busiest stream must have so many of the kernels. */
+#define LEAST_LAUNCHED  0.95
+#define LEAST_ON_STREAM 0.5
+
 /* A kernel or an operator, and what it is like. */
 struct period_op {
 	np_ns start;
 	np_ns end;
+	np_ns launched;  /* NP_UNKNOWN where it is not known */
+	uint32_t stream; /* of a kernel; UINT32_MAX when not known, and of operators */
 	uint32_t signature;
 	uint32_t plain; /* likewise, without shape and size */
 };
@@ -35,6 +58,15 @@ static int by_start(const void *left, const void *right)
 	return np_order(a->plain, b->plain);
 }
 
+static int by_launch(const void *left, const void *right)
+{
+	const struct period_op *a = left;
+	const struct period_op *b = right;
+
+	return a->launched != b->launched ? np_order(a->launched, b->launched)
+					  : by_start(left, right);
+}
+
 static uint32_t fold(const int64_t *facts, size_t count)
 {
 	uint64_t hash = np_hash(NP_HASH_START, facts, count * sizeof(*facts));
@@ -42,18 +74,16 @@ static uint32_t fold(const int64_t *facts, size_t count)
 	return (uint32_t)(hash ^ hash >> 32);
 }
 
-static int add_member(struct capture *capture, struct members *members, np_ns start, np_ns end,
-		      int64_t type, int64_t group, int64_t size)
+static struct period_op *add_member(struct capture *capture, struct members *members,
+				    const int64_t facts[3])
 {
-	const int64_t facts[] = { group, type, size };
 	struct period_op *member = np_vec_add(members, capture->err);
 
-	if (!member)
-		return NP_E_NOMEM;
-	*member = (struct period_op){
-		.start = start, .end = end, .plain = fold(facts, 2), .signature = fold(facts, 3)
-	};
-	return NP_OK;
+	if (member)
+		*member = (struct period_op){ .plain = fold(facts, 2),
+					      .signature = fold(facts, 3),
+					      .stream = UINT32_MAX };
+	return member;
 }
 
 int capture_add_shape(struct capture *capture, np_ns start, np_str type, const char *shapes,
@@ -69,30 +99,130 @@ int capture_add_shape(struct capture *capture, np_ns start, np_str type, const c
 			    (uint32_t)(hash ^ hash >> 32) >> 1, capture->err);
 }
 
-static int gather(struct capture *capture, struct members *members)
+static np_ns launch_of(struct capture *capture, int64_t connection)
 {
-	const struct np_rank *rank = capture->rank;
-	int rc = NP_OK;
+	return capture_launched(capture_launch_of(capture, connection));
+}
 
-	for (size_t i = 0; i < capture->tasks.count && rc == NP_OK; i++) {
+static int gather_kernels(struct capture *capture, struct members *members)
+{
+	for (size_t i = 0; i < capture->tasks.count; i++) {
 		const struct capture_task *task = &capture->tasks.item[i];
 		uint32_t shape = 0;
+		struct period_op *member;
 
 		if (!task->computes)
 			continue;
 		if (capture->shapes)
 			shape = np_idmap_get(capture->shapes,
 					     capture_shape_key(task->start, task->type));
-		rc = add_member(capture, members, task->start, task->end, task->type, -1, shape);
+		member = add_member(capture, members, (const int64_t[]){ -1, task->type, shape });
+		if (!member)
+			return NP_E_NOMEM;
+		member->start = task->start;
+		member->end = task->end;
+		member->stream = task->stream;
+		member->launched = launch_of(capture, task->connection);
 	}
-	for (size_t i = 0; i < rank->ops.count && rc == NP_OK; i++) {
-		const struct np_comm_op *op = &rank->ops.item[i];
+	return NP_OK;
+}
 
-		rc = add_member(capture, members, op->start, op->end, op->type, op->group,
-				op->bytes);
+static int gather_ops(struct capture *capture, struct members *members)
+{
+	const struct np_rank *rank = capture->rank;
+
+	for (size_t i = 0; i < rank->ops.count; i++) {
+		const struct np_comm_op *op = &rank->ops.item[i];
+		struct period_op *member = add_member(
+			capture, members, (const int64_t[]){ op->group, op->type, op->bytes });
+
+		if (!member)
+			return NP_E_NOMEM;
+		member->start = op->start;
+		member->end = op->end;
+		member->launched = launch_of(capture, capture->op_connections.item[i]);
 	}
-	if (rc == NP_OK && members->count)
-		qsort(members->item, members->count, sizeof(*members->item), by_start);
+	return NP_OK;
+}
+
+/* Those whose launch is known, in the order of launches; false if they are too few. */
+static bool take_launched(const struct members *all, struct members *ret)
+{
+	ret->count = 0;
+	for (size_t i = 0; i < all->count; i++) {
+		if (all->item[i].launched != NP_UNKNOWN)
+			ret->item[ret->count++] = all->item[i];
+	}
+	if ((double)ret->count < LEAST_LAUNCHED * (double)all->count)
+		return false;
+	qsort(ret->item, ret->count, sizeof(*ret->item), by_launch);
+	return true;
+}
+
+static int by_number(const void *left, const void *right)
+{
+	return np_order(*(const uint32_t *)left, *(const uint32_t *)right);
+}
+
+/* The stream that has the most kernels; UINT32_MAX where it is not most of them, or all. */
+static int busiest_stream(const struct capture *capture, const struct members *all, uint32_t *ret)
+{
+	uint32_t *streams = malloc((all->count + 1) * sizeof(*streams));
+	size_t kernels = 0;
+	size_t most = 0;
+	size_t run = 0;
+
+	*ret = UINT32_MAX;
+	if (!streams)
+		return np_fail_nomem(capture->err, "a sequence");
+	for (size_t i = 0; i < all->count; i++) {
+		if (all->item[i].stream != UINT32_MAX)
+			streams[kernels++] = all->item[i].stream;
+	}
+	if (kernels)
+		qsort(streams, kernels, sizeof(*streams), by_number);
+	for (size_t i = 0; i < kernels; i++) {
+		run = i > 0 && streams[i] == streams[i - 1] ? run + 1 : 1;
+		if (run > most) {
+			most = run;
+			*ret = streams[i];
+		}
+	}
+	if ((double)most < LEAST_ON_STREAM * (double)kernels || most == all->count)
+		*ret = UINT32_MAX;
+	free(streams);
+	return NP_OK;
+}
+
+static int take_stream(const struct capture *capture, const struct members *all,
+		       struct members *ret, bool *ret_any)
+{
+	uint32_t stream;
+	int rc = busiest_stream(capture, all, &stream);
+
+	ret->count = 0;
+	*ret_any = rc == NP_OK && stream != UINT32_MAX;
+	for (size_t i = 0; *ret_any && i < all->count; i++) {
+		if (all->item[i].stream == stream)
+			ret->item[ret->count++] = all->item[i];
+	}
+	return rc;
+}
+
+/* A sequence of `all`, which is by start, in an order; none of it if it cannot be had. */
+static int arrange(const struct capture *capture, const struct members *all,
+		   enum sequence_order order, struct members *ret)
+{
+	bool any = true;
+	int rc = NP_OK;
+
+	if (order == BY_LAUNCH)
+		any = take_launched(all, ret);
+	else if (order == BY_STREAM)
+		rc = take_stream(capture, all, ret, &any);
+	else
+		memcpy(ret->item, all->item, all->count * sizeof(*all->item));
+	ret->count = !any ? 0 : order == BY_START ? all->count : ret->count;
 	return rc;
 }
 
@@ -111,6 +241,31 @@ static int look(struct capture *capture, const struct members *members, bool pla
 	return rc;
 }
 
+/* When a repeat begins on the device: with the first of its members that starts. */
+static np_ns begin_of(const struct members *members, const struct np_period *period, size_t repeat)
+{
+	size_t end = period->begin[repeat + 1];
+	np_ns begin = members->item[period->begin[repeat]].start;
+
+	for (size_t i = period->begin[repeat]; i < end; i++) {
+		if (members->item[i].start < begin)
+			begin = members->item[i].start;
+	}
+	return begin;
+}
+
+/* When that begins which follows the last whole repeat. */
+static np_ns rest_begins(const struct members *members, const struct np_period *period)
+{
+	np_ns begin = NP_NS_MAX;
+
+	for (size_t i = period->begin[period->count]; i < members->count; i++) {
+		if (members->item[i].start < begin)
+			begin = members->item[i].start;
+	}
+	return begin;
+}
+
 static int add_steps(struct capture *capture, const struct members *members,
 		     const struct np_period *period)
 {
@@ -120,7 +275,6 @@ static int add_steps(struct capture *capture, const struct members *members,
 	capture->pseudo = rank->steps.item[0];
 	rank->steps.count = 0;
 	for (size_t i = 0; i < period->count && rc == NP_OK; i++) {
-		size_t next = period->begin[i + 1];
 		struct np_step *step;
 		char id[24];
 		np_str text;
@@ -132,9 +286,14 @@ static int add_steps(struct capture *capture, const struct members *members,
 		if (rc < 0)
 			break;
 		step = &rank->steps.item[i];
-		step->begin = members->item[period->begin[i]].start;
-		step->end = next < members->count ? members->item[next].start : NP_NS_MAX;
+		step->begin = begin_of(members, period, i);
+		step->end = NP_NS_MAX;
+		if (i > 0)
+			rank->steps.item[i - 1].end = step->begin;
 	}
+	/* What begins another repeat, which is not whole, is in none. */
+	if (rc == NP_OK && period->begin[period->count] < members->count)
+		rank->steps.item[period->count - 1].end = rest_begins(members, period);
 	for (size_t i = 0; i < rank->ops.count; i++)
 		rank->ops.item[i].step =
 			np_steps_find(rank->steps.item, rank->steps.count, rank->ops.item[i].start);
@@ -143,15 +302,60 @@ static int add_steps(struct capture *capture, const struct members *members,
 	return rc;
 }
 
-/* Two repeats that begin at once are none. */
+/* Two repeats that begin at once, or not one after the other, are none. */
 static bool advances(const struct members *members, const struct np_period *period)
 {
-	for (size_t i = 1; i < period->count; i++) {
-		if (members->item[period->begin[i]].start <=
-		    members->item[period->begin[i - 1]].start)
+	np_ns last = -NP_NS_MAX;
+
+	for (size_t i = 0; i < period->count; i++) {
+		np_ns begin = begin_of(members, period, i);
+
+		if (begin <= last)
 			return false;
+		last = begin;
 	}
-	return true;
+	return period->begin[period->count] == members->count ||
+	       rest_begins(members, period) > last;
+}
+
+/* Find iterations in one sequence. */
+static int find_in(struct capture *capture, const struct members *members)
+{
+	struct np_rank *rank = capture->rank;
+	int rc = NP_OK;
+
+	/* Shapes may grow from one iteration to the next: then types alone. */
+	for (int plain = 0; plain < 2 && rc == NP_OK && rank->steps_from == NP_STEPS_NONE;
+	     plain++) {
+		struct np_period period = { 0 };
+
+		rc = look(capture, members, plain != 0, &period);
+		if (rc == NP_OK && period.count > 0 && advances(members, &period))
+			rc = add_steps(capture, members, &period);
+		else if (rc == NP_OK && period.confidence * 1000 > rank->steps_confidence &&
+			 period.count == 0)
+			rank->steps_confidence = (uint32_t)(period.confidence * 1000);
+		np_period_release(&period);
+	}
+	return rc;
+}
+
+static int find_in_all(struct capture *capture, struct members *all)
+{
+	struct members sequence = { .item = malloc((all->count + 1) * sizeof(*all->item)) };
+	int rc = sequence.item ? NP_OK : np_fail_nomem(capture->err, "a sequence");
+
+	if (all->count)
+		qsort(all->item, all->count, sizeof(*all->item), by_start);
+	for (int order = 0;
+	     order < SEQUENCE_ORDERS && rc == NP_OK && capture->rank->steps_from == NP_STEPS_NONE;
+	     order++) {
+		rc = arrange(capture, all, (enum sequence_order)order, &sequence);
+		if (rc == NP_OK && sequence.count > 0)
+			rc = find_in(capture, &sequence);
+	}
+	free(sequence.item);
+	return rc;
 }
 
 /* The one step that holds everything from the first task on that something launched. */
@@ -177,7 +381,6 @@ static struct np_step pseudo_step(struct capture *capture)
 int capture_find_steps(struct capture *capture)
 {
 	struct np_rank *rank = capture->rank;
-	struct np_period period = { 0 };
 	struct members members = { 0 };
 	int rc;
 
@@ -191,17 +394,11 @@ int capture_find_steps(struct capture *capture)
 	/* Devices of one process have a rhythm each, and a rank has the steps of all. */
 	if (!np_steps_may_find(&capture->choice) || capture->devices.count > 1)
 		return NP_OK;
-	rc = gather(capture, &members);
+	rc = gather_kernels(capture, &members);
 	if (rc == NP_OK)
-		rc = look(capture, &members, false, &period);
-	/* Shapes may grow from one iteration to the next. */
-	if (rc == NP_OK && period.count == 0)
-		rc = look(capture, &members, true, &period);
-	if (rc == NP_OK && period.count > 0 && advances(&members, &period))
-		rc = add_steps(capture, &members, &period);
-	else
-		rank->steps_confidence = (uint32_t)(period.confidence * 1000);
-	np_period_release(&period);
+		rc = gather_ops(capture, &members);
+	if (rc == NP_OK)
+		rc = find_in_all(capture, &members);
 	np_vec_release(&members);
 	return rc;
 }
