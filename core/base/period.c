@@ -580,6 +580,7 @@ static void settle_cuts(const struct signatures *sequence, struct cuts *cuts)
 
 	for (size_t i = 1; i < cuts->count && model > 0; i++) {
 		size_t low = cuts->item[i - 1] + 1;
+		size_t high = i + 1 < cuts->count ? cuts->item[i + 1] : sequence->count;
 		size_t wanted = cuts->item[i];
 		size_t best = wanted;
 		size_t least = 2 * both_contexts(sequence, model, wanted);
@@ -590,7 +591,7 @@ static void settle_cuts(const struct signatures *sequence, struct cuts *cuts)
 			for (size_t j = 0; j < 2; j++) {
 				size_t cost;
 
-				if (places[j] < low || places[j] >= sequence->count)
+				if (places[j] < low || places[j] >= high)
 					continue;
 				cost = d + 2 * both_contexts(sequence, model, places[j]);
 				if (cost < least) {

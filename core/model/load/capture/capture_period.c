@@ -7,6 +7,7 @@
 #include "npuprof/period.h"
 #include "npuprof/steps.h"
 
+#include <math.h>
 #include <stdio.h>
 
 /*
@@ -25,6 +26,11 @@ enum sequence_order {
 	BY_START,
 	SEQUENCE_ORDERS,
 };
+
+/* So often a single kernel must come, and at most; so many of its starts must be regular. */
+#define LEAST_SINGLE  4
+#define MOST_SINGLE   10000
+#define LEAST_REGULAR 0.8
 
 /* So many must have a launch; the busiest stream must have so many of the kernels. */
 #define LEAST_LAUNCHED  0.95
@@ -65,6 +71,11 @@ static int by_launch(const void *left, const void *right)
 
 	return a->launched != b->launched ? np_order(a->launched, b->launched)
 					  : by_start(left, right);
+}
+
+static int by_gap(const void *left, const void *right)
+{
+	return np_order(*(const np_ns *)left, *(const np_ns *)right);
 }
 
 static uint32_t fold(const int64_t *facts, size_t count)
@@ -318,6 +329,50 @@ static bool advances(const struct members *members, const struct np_period *peri
 	       rest_begins(members, period) > last;
 }
 
+/*
+ * A single kernel over and over, as in a benchmark: the sequence says nothing, and
+ * only if the starts are regular it is an iteration each time.
+ */
+static int repeat_single(struct capture *capture, const struct members *members,
+			 struct np_period *ret)
+{
+	const int64_t unknown[] = { -1, NP_STR_NONE };
+	size_t count = members->count;
+	size_t regular = 0;
+	np_ns *gaps;
+	np_ns median;
+
+	if (count < LEAST_SINGLE || count > MOST_SINGLE ||
+	    members->item[0].plain == fold(unknown, 2))
+		return NP_OK;
+	for (size_t i = 1; i < count; i++) {
+		if (members->item[i].plain != members->item[0].plain)
+			return NP_OK;
+	}
+	gaps = malloc(count * sizeof(*gaps));
+	ret->begin = malloc((count + 1) * sizeof(*ret->begin));
+	if (!gaps || !ret->begin) {
+		free(gaps);
+		return np_fail_nomem(capture->err, "a sequence");
+	}
+	for (size_t i = 1; i < count; i++)
+		gaps[i - 1] = members->item[i].start - members->item[i - 1].start;
+	qsort(gaps, count - 1, sizeof(*gaps), by_gap);
+	median = gaps[(count - 1) / 2];
+	for (size_t i = 0; i + 1 < count; i++)
+		regular += gaps[i] >= median / 2 && gaps[i] <= median + median / 2;
+	free(gaps);
+	for (size_t i = 0; i <= count; i++)
+		ret->begin[i] = i;
+	ret->alike = 1;
+	ret->confidence = (double)regular / (double)(count - 1) * (1 - ldexp(1, -(int)count));
+	if ((double)regular >= LEAST_REGULAR * (double)(count - 1))
+		ret->count = count;
+	else
+		ret->confidence *= NP_PERIOD_CONFIDENCE / LEAST_REGULAR;
+	return NP_OK;
+}
+
 /* Find iterations in one sequence. */
 static int find_in(struct capture *capture, const struct members *members)
 {
@@ -329,7 +384,9 @@ static int find_in(struct capture *capture, const struct members *members)
 	     plain++) {
 		struct np_period period = { 0 };
 
-		rc = look(capture, members, plain != 0, &period);
+		rc = repeat_single(capture, members, &period);
+		if (rc == NP_OK && period.count == 0 && period.alike < 1)
+			rc = look(capture, members, plain != 0, &period);
 		if (rc == NP_OK && period.count > 0 && advances(members, &period))
 			rc = add_steps(capture, members, &period);
 		else if (rc == NP_OK && period.confidence * 1000 > rank->steps_confidence &&
