@@ -27,6 +27,24 @@ expect 'rows are equal' diff <(awk -F, 'NR > 1 { print $2 "|" $3 "|" $7 }' "$hel
 expect 'kernels are equal' diff <(totals "$helix/standalone/ASCEND_PROFILER_OUTPUT/op_statistic.csv") \
 	<(query standalone 'SELECT op_type, count, total_ns FROM np_kernel_type ORDER BY 1')
 
+behaviour 'without the marks the iterations that are found are the ten steps'
+cp -r "$helix/standalone" bare
+chmod -R u+w bare
+rm bare/ASCEND_PROFILER_OUTPUT/step_trace_time.csv
+sqlite3 :memory: "SELECT json_group_array(json(value)) FROM json_each(readfile('$helix/standalone/ASCEND_PROFILER_OUTPUT/trace_view.json'))
+	WHERE value ->> 'name' NOT LIKE 'ProfilerStep%'" >bare/ASCEND_PROFILER_OUTPUT/trace_view.json
+cut -d , -f 2- "$helix/standalone/ASCEND_PROFILER_OUTPUT/kernel_details.csv" >bare/ASCEND_PROFILER_OUTPUT/kernel_details.csv
+own="SELECT step, computing_ns, span_ns, iteration_ns FROM np_step ORDER BY CAST(step AS INTEGER)"
+run "$npuprof" cluster -o out-bare bare
+expect_exit 0
+expect_stdout_says 'iterations (found) 1-10'
+expect_equal "$(query out-bare 'SELECT count(*) FROM np_step')" 10
+expect 'the same times' diff <(query standalone "$own") <(query out-bare "$own")
+expect_equal "$(query out-bare "SELECT count(*), step IS NULL FROM ClusterStepTraceTime WHERE type = 'rank'")" '1|1'
+rm bare/ASCEND_PROFILER_OUTPUT/trace_view.json
+run "$npuprof" cluster -o out-table bare
+expect 'by the table of kernels alone too' diff <(query standalone "$own") <(query out-table "$own")
+
 behaviour 'exports of msprof without their parent: kernels by type are those of op_statistic'
 for name in msprof msprof-tables; do
 	run "$npuprof" cluster -o $name "$helix/$name"
