@@ -2,8 +2,8 @@
 /* Loads the ranks of a run: those of this process on its threads, the others as they come. */
 #include "npuprof/load_run.h"
 
-#include "agree.h"
 #include "distributed.h"
+#include "iterations.h"
 #include "load_source.h"
 
 #include "npuprof/period.h"

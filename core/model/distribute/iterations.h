@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef NP_AGREE_H
-#define NP_AGREE_H
+#ifndef NP_ITERATIONS_H
+#define NP_ITERATIONS_H
 
 /*
  * Do ranks mean the same by an iteration?
@@ -35,4 +35,4 @@ int agree_renumber(struct np_run *run, const struct load_outcome *outcomes,
 
 void agreement_release(struct agreement *agreement);
 
-#endif /* NP_AGREE_H */
+#endif /* NP_ITERATIONS_H */

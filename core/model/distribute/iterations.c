@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Iterations that ranks found by themselves: are they the same, and which is which? */
-#include "agree.h"
+#include "iterations.h"
 
 #include "npuprof/order.h"
 #include "npuprof/rank.h"
@@ -76,13 +76,13 @@ struct match {
 	np_ns scatter; /* the median distance from the median */
 };
 
-struct pair {
+struct rank_pair {
 	const struct np_rank *rank[2];
 	struct shared_ops ops[2];
 	np_ns *apart; /* room for MOST_COMPARED */
 };
 
-static struct match try_shift(const struct pair *pair, int64_t shift)
+static struct match try_shift(const struct rank_pair *pair, int64_t shift)
 {
 	struct match match = { 0 };
 
@@ -135,7 +135,7 @@ enum verdict_of_pair {
 	PAIR_DIFFERS,
 };
 
-static np_ns distance_of(const struct pair *pair, const struct match *match)
+static np_ns distance_of(const struct rank_pair *pair, const struct match *match)
 {
 	const struct np_rank *const *rank = pair->rank;
 	bool one_clock = rank[0]->host_uid == rank[1]->host_uid;
@@ -146,7 +146,7 @@ static np_ns distance_of(const struct pair *pair, const struct match *match)
 }
 
 /* Iteration i of the first is i + *ret_shift of the second. */
-static enum verdict_of_pair compare_pair(const struct pair *pair, int64_t *ret_shift)
+static enum verdict_of_pair compare_pair(const struct rank_pair *pair, int64_t *ret_shift)
 {
 	np_ns iteration = iteration_of(pair->rank[1]);
 	np_ns mine = iteration_of(pair->rank[0]);
@@ -204,7 +204,7 @@ static bool shared_group(const struct np_rank *a, const struct np_rank *b, uint6
 static int compare_ranks(const struct np_rank *rank, const struct np_rank *with, np_ns *apart,
 			 int64_t *ret_shift, enum verdict_of_pair *ret, struct np_err *err)
 {
-	struct pair pair = { .rank = { rank, with }, .apart = apart };
+	struct rank_pair pair = { .rank = { rank, with }, .apart = apart };
 	uint64_t hash;
 	int rc = NP_OK;
 
