@@ -3,12 +3,17 @@
 #include "cli/command/cmd.h"
 #include "cli/command/common.h"
 #include "cli/command/output.h"
+#include "cli/command/progress.h"
 #include "cli/prepare/phases.h"
 #include "cli/prepare/prepare.h"
 #include "report_page.h"
 
+#include "npuprof/advice.h"
 #include "npuprof/dirs.h"
 #include "npuprof/temporary.h"
+
+/* Rows of evidence that a finding shows. */
+#define REPORT_EVIDENCE 50
 
 struct report_options {
 	struct np_common common;
@@ -136,13 +141,42 @@ static int write_to(const struct np_common *common, struct report_page *page, st
 	return rc;
 }
 
+/* What the findings of the page need. */
+struct report_advice {
+	const struct report_options *options;
+	const struct np_analysis *analysis;
+};
+
+static int put_advice(struct np_jsonout *out, void *context, struct np_err *err)
+{
+	const struct report_advice *advice = context;
+	const struct report_options *options = advice->options;
+	struct np_progress progress;
+	const struct np_advice_options how = {
+		.chinese = options->language == 1,
+		.evidence_rows = REPORT_EVIDENCE,
+		.workers = { .threads = (size_t)options->common.jobs,
+			     .tick = np_progress_tick,
+			     .tick_context = &progress },
+	};
+	int rc;
+
+	np_progress_init(&progress, "applying rules", options->common.quiet);
+	rc = np_advice_put(out, advice->analysis, &how, err);
+	np_progress_end(&progress);
+	return rc;
+}
+
 static int present(const struct report_options *options, const struct np_analysis *analysis)
 {
+	struct report_advice advice = { options, analysis };
 	struct page_model model = { 0 };
 	const struct page_options how = {
 		.input = prepare_input(&options->common, analysis->run),
 		.language = languages[options->language],
 		.anonymous = options->anonymous,
+		.put_more = put_advice,
+		.context = &advice,
 	};
 	struct report_page page = { &model, &how };
 	struct np_err err = NP_ERR_INIT;
@@ -162,8 +196,10 @@ static int report(void *context)
 	const struct report_options *options = context;
 	NP_CLEANUP(np_analysis_freep) struct np_analysis *analysis = NULL;
 	struct np_err err = NP_ERR_INIT;
-	int rc = prepare_analysis(&options->common, &options->picks, &analysis, &err);
+	int rc;
 
+	np_advice_set_up();
+	rc = prepare_analysis(&options->common, &options->picks, &analysis, &err);
 	if (rc == NP_OK)
 		return present(options, analysis);
 	if (rc == NP_E_USAGE)

@@ -26,15 +26,18 @@ static void put_cell(struct np_jsonout *out, const struct np_cell *cell)
 }
 
 /* Rows of all ranks; those of rules over ranks begin with the rank. */
-static void put_rows(struct np_jsonout *out, const struct adv_finding *finding, bool with_rank)
+static void put_rows(struct np_jsonout *out, const struct advisor_report *report,
+		     const struct adv_finding *finding, bool with_rank)
 {
 	size_t limit = finding->rule->top_json > 0 ? (size_t)finding->rule->top_json : SIZE_MAX;
+	size_t left = report->evidence_rows > 0 ? report->evidence_rows : SIZE_MAX;
 
 	for (size_t o = 0; o < finding->outcomes.count; o++) {
 		const struct adv_outcome *outcome = finding->outcomes.item[o];
 		const struct adv_rows *evidence = &outcome->evidence;
 
-		for (size_t r = 0; r < adv_rows_count(evidence) && r < limit; r++) {
+		for (size_t r = 0; r < adv_rows_count(evidence) && r < limit && left > 0;
+		     r++, left--) {
 			np_jsonout_array_line(out, NULL);
 			if (with_rank)
 				np_jsonout_integer(out, NULL, outcome->rank);
@@ -45,7 +48,8 @@ static void put_rows(struct np_jsonout *out, const struct adv_finding *finding, 
 	}
 }
 
-static void put_evidence(struct np_jsonout *out, const struct adv_finding *finding)
+static void put_evidence(struct np_jsonout *out, const struct advisor_report *report,
+			 const struct adv_finding *finding)
 {
 	const struct adv_rows *evidence = &finding->shown->evidence;
 	bool with_rank =
@@ -62,7 +66,7 @@ static void put_evidence(struct np_jsonout *out, const struct adv_finding *findi
 		np_jsonout_text(out, NULL, evidence->columns[i].name);
 	np_jsonout_end(out);
 	np_jsonout_array(out, "rows");
-	put_rows(out, finding, with_rank);
+	put_rows(out, report, finding, with_rank);
 	np_jsonout_end(out);
 	np_jsonout_integer(out, "rows_total", (int64_t)total);
 	np_jsonout_end(out);
@@ -123,7 +127,7 @@ static void put_finding(struct np_jsonout *out, const struct advisor_report *rep
 	np_jsonout_text(out, "group", finding->rule->group);
 	put_cause(out, report, finding);
 	put_where(out, report, finding);
-	put_evidence(out, finding);
+	put_evidence(out, report, finding);
 	np_jsonout_array(out, "docs");
 	for (size_t i = 0; i < finding->rule->docs.count; i++)
 		np_jsonout_text(out, NULL, finding->rule->docs.item[i]);
@@ -238,6 +242,24 @@ static int put_tables(struct np_jsonout *out, const struct advisor_report *repor
 	return rc;
 }
 
+int advisor_put_findings(struct np_jsonout *out, const struct advisor_report *report,
+			 struct np_err *err)
+{
+	const struct adv_advice *advice = report->advice;
+
+	np_jsonout_object_line(out, "total");
+	np_jsonout_integer(out, "gain_ns", advice->total_gain);
+	np_jsonout_real(out, "gain_pct", advice->total_percent);
+	np_jsonout_end(out);
+	np_jsonout_array(out, "findings");
+	for (size_t i = 0; i < advice->findings.count; i++) {
+		if (!advice->findings.item[i].suppressed)
+			put_finding(out, report, &advice->findings.item[i]);
+	}
+	np_jsonout_end(out);
+	return put_tables(out, report, err);
+}
+
 int advisor_report_json(const struct advisor_report *report, FILE *stream, struct np_err *err)
 {
 	const struct adv_advice *advice = report->advice;
@@ -253,17 +275,7 @@ int advisor_report_json(const struct advisor_report *report, FILE *stream, struc
 	np_jsonout_integer(&out, "step_ns", advice->step_time);
 	np_jsonout_text(&out, "step_basis", np_basis_name(advice->basis));
 	put_steps_from_json(&out, advice->analysis->run);
-	np_jsonout_object_line(&out, "total");
-	np_jsonout_integer(&out, "gain_ns", advice->total_gain);
-	np_jsonout_real(&out, "gain_pct", advice->total_percent);
-	np_jsonout_end(&out);
-	np_jsonout_array(&out, "findings");
-	for (size_t i = 0; i < advice->findings.count; i++) {
-		if (!advice->findings.item[i].suppressed)
-			put_finding(&out, report, &advice->findings.item[i]);
-	}
-	np_jsonout_end(&out);
-	rc = put_tables(&out, report, err);
+	rc = advisor_put_findings(&out, report, err);
 	np_jsonout_end(&out);
 	if (rc == NP_OK)
 		rc = np_jsonout_finish(&out, err);

@@ -18,13 +18,17 @@ struct advisor_report {
 	enum adv_rule_language language;
 	size_t width;
 	bool color;
-	bool verbose; /* all advice, and evidence */
+	size_t evidence_rows; /* in JSON, of a finding; 0: all that its rule allows */
+	bool verbose;         /* all advice, and evidence */
 };
 
 int advisor_report_screen(const struct advisor_report *report, struct np_buf *buf,
 			  struct np_err *err) NP_MUST_USE;
 int advisor_report_markdown(const struct advisor_report *report, struct np_buf *buf,
 			    struct np_err *err) NP_MUST_USE;
+/* The members "total", "findings" and "rules" of the JSON, and what is wrong with rules. */
+int advisor_put_findings(struct np_jsonout *out, const struct advisor_report *report,
+			 struct np_err *err) NP_MUST_USE;
 int advisor_report_json(const struct advisor_report *report, FILE *stream, struct np_err *err)
 	NP_MUST_USE;
 int advisor_report_sarif(const struct advisor_report *report, FILE *stream, struct np_err *err)
