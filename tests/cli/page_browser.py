@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Looks at pages of `npuprof report` in a headless Chromium.
+
+    page_browser.py <page> <cluster.json> <chinese page> <hostile page> <directory for scratch>
+
+Prints what is wrong, a line each, and "seen N" at the end: N things were checked.
+"""
+import json
+import re
+import sys
+
+from selenium import webdriver
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import Select
+
+page, cluster_path, chinese, hostile, scratch = sys.argv[1:6]
+seen = 0
+
+
+def check(what, found, expected=True):
+    global seen
+    seen += 1
+    if found != expected:
+        print(f"{what}: {found!r} instead of {expected!r}")
+
+
+def start():
+    options = Options()
+    # The test runs as root in containers; a user's browser keeps its sandbox.
+    for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1280,1000"):
+        options.add_argument(word)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options)
+    driver.set_page_load_timeout(120)
+    return driver
+
+
+def open_page(driver, path):
+    driver.get("file://" + path)
+    check(f"messages on the console of {path}", [each["message"] for each in driver.get_log("browser")], [])
+    check(f"{path} is drawn", driver.find_element(By.TAG_NAME, "html").get_attribute("data-drawn") is not None)
+
+
+def data_of(path):
+    text = open(path, encoding="utf-8").read()
+    return text, json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S).group(1))
+
+
+def look_at_figures(driver, cluster):
+    charts = driver.execute_script("return window.npuprofCharts")
+    ranks = len(cluster["steps"][0]["ranks"])
+    cells = driver.find_elements(By.CSS_SELECTOR, "#chart-heat rect[data-lane]")
+    check("cells of the heat map", len(cells), ranks * len(cluster["steps"]))
+    check("marks it says", charts["heat"]["marks"], len(cells))
+    drawn = {(int(c.get_attribute("data-lane")), int(c.get_attribute("data-column"))): int(c.get_attribute("data-value")) for c in cells}
+    true = {(rank["rank"], column): rank["computing_ns"] for column, step in enumerate(cluster["steps"]) for rank in step["ranks"]}
+    check("computing in the cells", drawn, true)
+    check("verdict", driver.find_element(By.ID, "verdict").text, " ".join(cluster["verdict"]["text"].split()))
+    bars = driver.find_elements(By.CSS_SELECTOR, "#chart-bars rect.mark")
+    check("marks of the bars", len(bars), charts["bars"]["marks"])
+    lengths = [step for step in cluster["steps"] for step in step["ranks"] if step["iteration_ns"] is not None]
+    mean = sum(each["iteration_ns"] for each in lengths) / len(lengths)
+    check("the bar is as long as the mean iteration", abs(sum(charts["bars"]["values"][0][1:]) - mean) < 1)
+    transports = {link["transport"] for link in cluster["links"]} - {"LOCAL"}
+    options = driver.find_elements(By.CSS_SELECTOR, "#links option")
+    check("transports", {option.text for option in options}, transports)
+    links = driver.find_elements(By.CSS_SELECTOR, "#chart-links rect[data-link]")
+    check("marks of the links", len(links), charts["links"]["marks"])
+    rows = driver.find_elements(By.CSS_SELECTOR, "#chart-repairs rect.mark")
+    check("marks of the repairs", len(rows), charts["repairs"]["marks"])
+    fixes = {each["fix"]: each["saved_ns"] for each in cluster["whatif"]}
+    check("gains of the repairs", all(fixes[row["fix"]] == row["saved_ns"] for row in charts["repairs"]["values"]))
+    paths = driver.find_elements(By.CSS_SELECTOR, "#chart-flow path.mark, #chart-flow rect.mark")
+    check("marks of the flow", len(paths), charts["flow"]["marks"])
+    strips = driver.find_elements(By.CSS_SELECTOR, "#chart-pipeline rect.mark")
+    check("marks of the pipeline", len(strips), sum(len(strip["slices"]) for strip in charts["pipeline"]["values"]))
+    check("stages", len(charts["pipeline"]["values"]), 2)
+    check("findings", len(driver.find_elements(By.CSS_SELECTOR, "#findings details[data-rule]")), charts["findings"]["marks"])
+
+
+def use_it(driver, data):
+    card = driver.find_element(By.ID, "card")
+    cell = driver.find_element(By.CSS_SELECTOR, '#chart-heat rect[data-lane="1"]')
+    driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", cell)
+    cell.click()
+    check("a click shows the card of the rank", card.is_displayed() and "rank 1" in card.text.replace("\u00a0", " "))
+    driver.switch_to.active_element.send_keys(Keys.ESCAPE)
+    check("Escape hides it", card.is_displayed(), False)
+    heat = driver.find_element(By.CSS_SELECTOR, "#chart-heat svg")
+    driver.execute_script("arguments[0].focus()", heat)
+    for key in (Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.ENTER):
+        driver.switch_to.active_element.send_keys(key)
+    check("arrows and Enter do as well", card.is_displayed() and "rank 3" in card.text.replace("\u00a0", " "))
+    driver.switch_to.active_element.send_keys(Keys.ESCAPE)
+    Select(driver.find_element(By.CSS_SELECTOR, "#heat select")).select_by_value("waited_ns")
+    shown = driver.find_element(By.CSS_SELECTOR, '#chart-heat rect[data-lane="0"][data-column="0"]')
+    check("another quantity is drawn", int(shown.get_attribute("data-value")), data["cells"]["waited_ns"][0][0])
+    Select(driver.find_element(By.CSS_SELECTOR, "#waiting select")).select_by_value("matrix")
+    check("the matrix is drawn", len(driver.find_elements(By.CSS_SELECTOR, "#chart-pairs rect.mark")), len(data["flows"]["pairs"]))
+    group = Select(driver.find_element(By.CSS_SELECTOR, "#waiting select"))
+    group.select_by_value("flow")
+    bar = driver.find_element(By.CSS_SELECTOR, "#chart-flow rect.c-comm.click")
+    bar.send_keys(Keys.ENTER)
+    check("a communicator lists its operators", card.is_displayed() and "hcom" in card.text)
+    driver.switch_to.active_element.send_keys(Keys.ESCAPE)
+    for index in (0, 1):
+        tick = driver.find_element(By.ID, f"fix-{index}")
+        driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", tick)
+        tick.click()
+    check("two repairs ticked", int(driver.find_element(By.ID, "combined").get_attribute("data-ns")), data["repairs"]["subsets"][3])
+    light = driver.execute_script("return getComputedStyle(document.body).backgroundColor")
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark"}]})
+    dark = driver.execute_script("return getComputedStyle(document.body).backgroundColor")
+    check("dark is another colour", light != dark)
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def look_at_chinese(driver):
+    open_page(driver, chinese)
+    titles = [each.text for each in driver.find_elements(By.TAG_NAME, "h2")]
+    check("titles in Chinese", [title for title in titles if not re.search("[\u4e00-\u9fff]", title)], [])
+    check("language of the page", driver.find_element(By.TAG_NAME, "html").get_attribute("lang"), "zh-CN")
+
+
+def look_at_hostile(driver):
+    open_page(driver, hostile)
+    check("no element of a name", len(driver.find_elements(By.CSS_SELECTOR, "img, iframe, object, embed")), 0)
+    check("the name is text", "<img src=x" in driver.execute_script("return document.body.textContent"))
+
+
+def look_at_many(driver, text, data):
+    """A thousand ranks and 20 columns: the data of the small page, repeated."""
+    count, columns = 1024, 20
+    old = len(data["lanes"]["rank"])
+    width = len(data["columns"])
+    many = json.loads(json.dumps(data))
+    for name, values in data["lanes"].items():
+        many["lanes"][name] = list(range(count)) if name == "rank" else [values[i % old] for i in range(count)]
+    many["columns"] = [data["columns"][i % width] for i in range(columns)]
+    for name, rows in data["cells"].items():
+        many["cells"][name] = [[rows[i % old][j % width] for j in range(columns)] for i in range(count)]
+        many["outliers"][name] = []
+    many["parts"] = [data["parts"][i % old] for i in range(count)]
+    many["part_steps"] = [data["part_steps"][i % old] for i in range(count)]
+    many["kernels"]["total_ns"] = [data["kernels"]["total_ns"][i % old] for i in range(count)]
+    path = scratch + "/many.html"
+    begin, end = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S).span(1)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text[:begin] + json.dumps(many).replace("<", "\\u003c") + text[end:])
+    open_page(driver, path)
+    check("above 20,000 marks it is a canvas", len(driver.find_elements(By.CSS_SELECTOR, "#chart-heat canvas")), 1)
+    check("marks", driver.execute_script("return window.npuprofCharts.heat.marks"), count * columns)
+
+
+driver = start()
+try:
+    with open(cluster_path, encoding="utf-8") as file:
+        cluster = json.load(file)
+    text, data = data_of(page)
+    open_page(driver, page)
+    look_at_figures(driver, cluster)
+    use_it(driver, data)
+    look_at_chinese(driver)
+    look_at_hostile(driver)
+    look_at_many(driver, text, data)
+finally:
+    driver.quit()
+print(f"seen {seen}")

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The page in a real browser: what is drawn, what a click and a key do, both colour schemes, Chinese.
+. "$(dirname "$0")/lib.sh"
+need_program chromium chromedriver sqlite3
+/usr/bin/python3 -c 'import selenium' 2>/dev/null || skip 'python3-selenium is not installed'
+
+run "$synth" -q -o "$work/run" --ranks 4 --tp 2 --pp 2 --dp 1 --steps 3 --layers 2 --slow-rank 3:1.5
+run "$npuprof" report -q -d "$work/run" -o "$work/page.html"
+expect_exit 0
+run "$npuprof" report -q -d "$work/run" -o "$work/zh.html" --lang zh
+expect_exit 0
+"$npuprof" cluster -q -d "$work/run" -o "$work/out" -f json >"$work/cluster.json"
+while read -r db; do
+	sqlite3 "$db" "UPDATE STRING_IDS SET value = '</script><img src=x onerror=alert(1)>' || char(1,10)
+		|| replace(hex(zeroblob(5000)), '00', 'ab') WHERE value LIKE 'MatMul%'"
+done < <(find "$work/run" -name 'ascend_pytorch_profiler_*.db')
+run "$npuprof" report -q -d "$work/run" -o "$work/hostile.html"
+expect_exit 0
+
+behaviour 'charts have the marks and values of the analysis, and answer to pointer and keyboard'
+run env HOME="$work" /usr/bin/python3 "$NPUPROF_SOURCE/tests/cli/page_browser.py" "$work/page.html" \
+	"$work/cluster.json" "$work/zh.html" "$work/hostile.html" "$work"
+expect_exit 0
+expect_stdout_has 'seen 36'
+expect_equal "$(wc -l <"$work/stdout")" 1
