@@ -87,7 +87,7 @@ foreach(script ${cli_tests})
     set_tests_properties(cli.${test} PROPERTIES LABELS mpi RESOURCE_LOCK ${lock} COST 1000 TIMEOUT 600)
   endif()
   # Whole packs and sweeps take minutes under the sanitizers, over code that others reach too.
-  if(script MATCHES "t(2050|4010|4011)-")
+  if(script MATCHES "t(2050|4010|4011|7002)-")
     set_tests_properties(cli.${test} PROPERTIES LABELS long)
   endif()
   # About a check of the tree and about the helpers of these tests: no program of ours in them.

@@ -15,9 +15,12 @@ packages="
 	libopenmpi-dev openmpi-bin
 	libxlsxwriter-dev libcmocka-dev sqlite3 clang-format shellcheck python3"
 
+# Without these the test of the page is skipped.
+browser="chromium chromium-driver python3-selenium"
+
 if [ "${1:-}" = --list ]; then
 	# shellcheck disable=SC2086
-	printf '%s\n' $packages
+	printf '%s\n' $packages $browser
 	exit
 fi
 [ "${NPUPROF_NO_DEPS:-}" != 1 ] || exit 0
@@ -30,36 +33,52 @@ if ! command -v dpkg-query >/dev/null; then
 	exit 1
 fi
 
-missing=
-for package in $packages; do
-	# shellcheck disable=SC2016
-	case $(dpkg-query -W -f '${db:Status-Abbrev}' "$package" 2>/dev/null) in
-	ii*) ;;
-	*) missing="$missing $package" ;;
-	esac
-done
-[ -n "$missing" ] || exit 0
+# missing_of <package>...: those that are not installed
+missing_of() {
+	for package; do
+		# shellcheck disable=SC2016
+		case $(dpkg-query -W -f '${db:Status-Abbrev}' "$package" 2>/dev/null) in
+		ii*) ;;
+		*) printf ' %s' "$package" ;;
+		esac
+	done
+}
+
+# shellcheck disable=SC2086
+missing=$(missing_of $packages)
+# shellcheck disable=SC2086
+missing_browser=$(missing_of $browser)
+[ -n "$missing$missing_browser" ] || exit 0
 
 if [ "$(id -u)" = 0 ]; then
 	as_root=
 elif sudo -n true 2>/dev/null; then
 	as_root='sudo -n'
+elif [ -z "$missing" ]; then
+	echo "deps.sh: the test of the page will be skipped; it needs$missing_browser" >&2
+	exit 0
 else
 	echo "deps.sh: packages are missing; please run:" >&2
 	echo "  sudo apt-get install$missing" >&2
 	exit 1
 fi
 
-echo "installing$missing"
+echo "installing$missing$missing_browser"
 export DEBIAN_FRONTEND=noninteractive
 log=$(mktemp)
 # An update may fail for one source and still bring what is needed.
 # shellcheck disable=SC2086
 if ! { $as_root apt-get -q update || true; } >"$log" 2>&1 ||
-	! $as_root apt-get -q -y install --no-install-recommends $missing >>"$log" 2>&1; then
+	{ [ -n "$missing" ] &&
+		! $as_root apt-get -q -y install --no-install-recommends $missing >>"$log" 2>&1; }; then
 	cat "$log" >&2
 	rm -f "$log"
 	echo "deps.sh: cannot install$missing" >&2
 	exit 1
+fi
+# shellcheck disable=SC2086
+if [ -n "$missing_browser" ] &&
+	! $as_root apt-get -q -y install --no-install-recommends $missing_browser >>"$log" 2>&1; then
+	echo "deps.sh: cannot install$missing_browser: the test of the page will be skipped" >&2
 fi
 rm -f "$log"
