@@ -20,6 +20,7 @@ struct cluster_options {
 	const char *parallel_types;
 	const char *table;
 	struct np_opt_list picks;
+	const char *base;
 	int export; /* enum export */
 };
 
@@ -94,6 +95,14 @@ static const struct np_opt own_options[] = {
 		.help = "use this directory where several hold the same rank; may be repeated",
 	},
 	{
+		.name = "base",
+		.kind = NP_OPT_TEXT,
+		.fill = NP_FILL_DIRECTORY,
+		.offset = offsetof(struct cluster_options, base),
+		.value = "DIR",
+		.help = "the run that cluster_time_compare_summary compares with",
+	},
+	{
 		.name = "export-type",
 		.kind = NP_OPT_CHOICE,
 		.offset = offsetof(struct cluster_options, export),
@@ -133,7 +142,8 @@ const struct np_cmd np_cmd_cluster = {
 	.distributed = true,
 };
 
-static int run_modes(const struct cluster_options *options, struct np_analysis *analysis,
+static int run_modes(const struct cluster_options *options, uint64_t modes,
+		     const struct np_mode_table *base, struct np_analysis *analysis,
 		     struct np_modes **ret, struct np_err *err)
 {
 	struct np_progress progress;
@@ -144,7 +154,8 @@ static int run_modes(const struct cluster_options *options, struct np_analysis *
 					      .cluster = analysis->cluster,
 					      .align = analysis->align };
 	char *directory = prepare_output(&options->common, NULL);
-	const struct np_modes_options how = { .modes = options->modes,
+	const struct np_modes_options how = { .modes = modes,
+					      .base_summary = base,
 					      .top = options->top,
 					      .rank = options->rank_id,
 					      .exclude_op_name = options->exclude_op_name,
@@ -162,12 +173,34 @@ static int run_modes(const struct cluster_options *options, struct np_analysis *
 	return rc;
 }
 
+/* The other run, of which only one table is wanted. */
+static int analyse_base(const struct cluster_options *options, struct np_modes **ret,
+			struct np_analysis **ret_analysis, struct np_err *err)
+{
+	const char *directory[] = { options->base };
+	struct np_common common = options->common;
+	int rc;
+
+	common.dirs = (struct np_opt_list){ .item = directory, .count = 1 };
+	common.phase_if_any = true;
+	rc = prepare_analysis(&common, &options->picks, ret_analysis, err);
+	return rc < 0 ? rc
+		      : run_modes(options, np_modes_of_table("ClusterTimeSummary"), NULL,
+				  *ret_analysis, ret, err);
+}
+
 static int analyse(const struct cluster_options *options, struct np_analysis **ret,
 		   struct np_modes **ret_modes, struct np_err *err)
 {
+	NP_CLEANUP(np_analysis_freep) struct np_analysis *other = NULL;
+	NP_CLEANUP(np_modes_freep) struct np_modes *base = NULL;
 	int rc = prepare_analysis(&options->common, &options->picks, ret, err);
 
-	return rc < 0 ? rc : run_modes(options, *ret, ret_modes, err);
+	if (rc == NP_OK && np_modes_compare(options->modes))
+		rc = analyse_base(options, &base, &other, err);
+	return rc < 0 ? rc
+		      : run_modes(options, options->modes, base ? base->tables : NULL, *ret,
+				  ret_modes, err);
 }
 
 /* What is shown by itself, and then the tables of the modes. */
@@ -266,6 +299,9 @@ static int present(struct np_analysis *analysis, const struct np_modes *modes,
 	    report_answer(&report, &paths, options->common.phase_part, &err) < 0)
 		status = err.code == NP_E_USAGE ? np_cmd_usage(&np_cmd_cluster, "%s", err.text)
 						: np_report(NP_EXIT_FAILED, "%s", err.text);
+	if (np_modes_compare(options->modes) && options->common.format == NP_OUTPUT_TABLE)
+		(void)printf("\n'npuprof compare %s %s' explains the difference\n", options->base,
+			     options->common.dirs.item[0]);
 	report_paths_release(&paths);
 	free(database);
 	return status;
@@ -280,6 +316,15 @@ static int check_options(struct cluster_options *options, struct np_err *err)
 	if (rank &&
 	    (!np_text_to_int(rank, strlen(rank), &options->rank_id) || options->rank_id < 0))
 		return np_fail(err, NP_E_USAGE, "'%s' is no rank", rank);
+	if (np_modes_compare(options->modes) && !options->base)
+		return np_fail(err, NP_E_USAGE,
+			       "mode 'cluster_time_compare_summary' compares with the run that "
+			       "--base names");
+	if (!np_modes_compare(options->modes) && options->base)
+		return np_fail(err, NP_E_USAGE,
+			       "--base is for -m cluster_time_compare_summary; 'npuprof compare %s "
+			       "DIR' compares everything",
+			       options->base);
 	if (!options->table || options->common.format != NP_OUTPUT_CSV || options->common.output)
 		return NP_OK;
 	return report_check_table(options->table, options->modes, err);

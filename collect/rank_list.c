@@ -6,7 +6,7 @@
 
 #include "npuprof/text.h"
 
-#define SEPARATORS ", \t\n"
+#define SEPARATORS ", \t\n[]" /* also of a list as JSON has it */
 
 enum {
 	MOST_WORD = 64, /* longer than any number or range */

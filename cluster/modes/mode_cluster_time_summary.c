@@ -5,6 +5,7 @@
  * over the ranks.
  */
 #include "registry.h"
+#include "time_summary.h"
 
 #include "cluster/modes/common/members.h"
 
@@ -23,7 +24,7 @@ struct summary_result {
 	struct copies *steps; /* by step of the rank; NULL where tasks were not recorded */
 };
 
-static void release(void *result)
+void time_summary_release(void *result)
 {
 	free(((struct summary_result *)result)->steps);
 	free(result);
@@ -135,7 +136,7 @@ static int reduce_step(struct mode_rank *rank, uint32_t step, struct summary_pie
 	return rc < 0 ? rc : measure(busy, copies, ret, rank->err);
 }
 
-static int reduce(struct mode_rank *rank, const void *prepared, void **ret)
+int time_summary_reduce(struct mode_rank *rank, const void *prepared, void **ret)
 {
 	struct summary_result *result = calloc(1, sizeof(*result));
 	size_t count = rank->rank->steps.count;
@@ -235,7 +236,7 @@ static np_ns **step_sums(const struct np_modes *modes)
 
 /* --- table ----------------------------------------------------------------------------------- */
 
-static const struct np_column columns[] = {
+const struct np_column time_summary_columns[TIME_SUMMARY_COLUMNS] = {
 	{ "rank", NP_INTEGER },
 	{ "step", NP_INTEGER },
 	{ "stepTime", NP_REAL },
@@ -283,7 +284,7 @@ static int put_step(struct np_modes *modes, struct np_mode_table *table, size_t 
 				      time->free)
 			    : at->host_end - at->host_begin;
 	return mode_row(modes, table,
-			(const struct np_cell[NP_COUNT(columns)]){
+			(const struct np_cell[TIME_SUMMARY_COLUMNS]){
 				np_cell_integer(rank->id),
 				mode_step_cell(modes, at->id),
 				us(step_time),
@@ -301,7 +302,8 @@ static int put_step(struct np_modes *modes, struct np_mode_table *table, size_t 
 }
 
 /* What rows are missing, or who has none. */
-static int note_missing(struct np_modes *modes, void *const *ranks, struct np_err *err)
+static int note_missing(struct np_modes *modes, const char *mode, void *const *ranks,
+			struct np_err *err)
 {
 	size_t count = modes->run->sources.count;
 	bool *without_times = calloc(count + 1, sizeof(*without_times));
@@ -315,9 +317,9 @@ static int note_missing(struct np_modes *modes, void *const *ranks, struct np_er
 		without_tasks[i] = result && !without_times[i] && !result->steps;
 	}
 	if (rc == NP_OK) {
-		mode_note(modes, NP_NOTE_SKIPPED, MODE, without_times,
+		mode_note(modes, NP_NOTE_SKIPPED, mode, without_times,
 			  "no rows: nothing tells what the device did");
-		mode_note(modes, NP_NOTE_SKIPPED, MODE, without_tasks,
+		mode_note(modes, NP_NOTE_SKIPPED, mode, without_tasks,
 			  "copies and free time are not known: no tasks of the device (collect a"
 			  " trace or a database)");
 	}
@@ -326,16 +328,12 @@ static int note_missing(struct np_modes *modes, void *const *ranks, struct np_er
 	return rc;
 }
 
-static int merge(struct np_modes *modes, const void *prepared, void *const *ranks,
-		 struct np_err *err)
+int time_summary_fill(struct np_modes *modes, const char *mode, struct np_mode_table *table,
+		      void *const *ranks, struct np_err *err)
 {
-	struct np_mode_table *table =
-		MODE_TABLE(modes, MODE, "ClusterTimeSummary", "a step of a rank in one row, in µs",
-			   columns, err);
 	struct shares shares = { step_sums(modes), step_sums(modes) };
-	int rc = table && shares.transfer && shares.wait ? NP_OK : np_fail_nomem(err, MODE);
+	int rc = shares.transfer && shares.wait ? NP_OK : np_fail_nomem(err, MODE);
 
-	(void)prepared;
 	if (rc == NP_OK) {
 		begin_shares(modes, &shares);
 		add_shares(modes, &shares);
@@ -350,16 +348,27 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 				      &shares, err);
 	}
 	if (rc == NP_OK)
-		rc = note_missing(modes, ranks, err);
-	return rc < 0 ? rc : mode_note_left_out(modes, MODE, err);
+		rc = note_missing(modes, mode, ranks, err);
+	return rc < 0 ? rc : mode_note_left_out(modes, mode, err);
+}
+
+static int merge(struct np_modes *modes, const void *prepared, void *const *ranks,
+		 struct np_err *err)
+{
+	struct np_mode_table *table =
+		MODE_TABLE(modes, MODE, "ClusterTimeSummary", "a step of a rank in one row, in µs",
+			   time_summary_columns, err);
+
+	(void)prepared;
+	return table ? time_summary_fill(modes, MODE, table, ranks, err) : NP_E_NOMEM;
 }
 
 const struct mode mode_cluster_time_summary = {
 	.name = MODE,
 	.summary = "computing, communication, copies and idle time of each rank and step",
 	.devices = MODE_DEVICES_FIRST,
-	.wants = NP_DETAIL_KERNELS | NP_DETAIL_TASKS,
-	.reduce = reduce,
+	.wants = TIME_SUMMARY_WANTS,
+	.reduce = time_summary_reduce,
 	.merge = merge,
-	.release = release,
+	.release = time_summary_release,
 };

@@ -244,16 +244,6 @@ static int put_sum(const struct transfers *transfers, struct np_mode_table *tabl
 	return mode_row(transfers->modes, table, cells, err);
 }
 
-/* The vendor's names of data types by the number that operators keep. */
-static const char *data_type_name(uint8_t number)
-{
-	static const char *const names[] = { "N/A",    "INT8",  "INT16",  "INT32", "FP16",
-					     "FP32",   "INT64", "UINT64", "UINT8", "UINT16",
-					     "UINT32", "FP64",  "BFP16",  "INT128" };
-
-	return number < NP_COUNT(names) ? names[number] : names[0];
-}
-
 static int put_transfer(const struct transfers *transfers, struct np_mode_table *table,
 			const struct link_transfer *transfer, struct np_err *err)
 {
@@ -273,7 +263,7 @@ static int put_transfer(const struct transfers *transfers, struct np_mode_table 
 				      np_cell_integer(op->end - op->start),
 				      mode_name_cell(transfers->modes, op->name),
 				      mode_name_cell(transfers->modes, op->type),
-				      np_cell_text(data_type_name(op->data_type)),
+				      np_cell_text(mode_data_type(op->data_type)),
 				      np_cell_integer(op->bytes),
 				      np_cell_integer(transfer->time),
 				      np_cell_integer(transfer->count),

@@ -42,6 +42,7 @@ static const struct mode *const modes_table[] = {
 	[MODE_TIME_SUM] = &always_time_sum,
 	[MODE_MATRIX_SUM] = &always_matrix_sum,
 	&mode_cluster_time_summary,
+	&mode_cluster_time_compare_summary,
 	&mode_slow_rank,
 	&mode_slow_link,
 	&mode_hccl_sum,
@@ -53,6 +54,7 @@ static const struct mode *const modes_table[] = {
 	&mode_ep_load_balance,
 	&mode_freq_analysis,
 	&mode_mstx_sum,
+	&mode_mstx2commop,
 	&mode_module_statistic,
 	&mode_operator_mfu,
 	&mode_p2p_pairing,
@@ -70,6 +72,7 @@ const char *const np_mode_names[] = {
 	"communication_time_sum",
 	"communication_matrix_sum",
 	"cluster_time_summary",
+	"cluster_time_compare_summary",
 	"slow_rank",
 	"slow_link",
 	"hccl_sum",
@@ -81,6 +84,7 @@ const char *const np_mode_names[] = {
 	"ep_load_balance",
 	"freq_analysis",
 	"mstx_sum",
+	"mstx2commop",
 	"module_statistic",
 	"operator_mfu",
 	"p2p_pairing",
@@ -98,6 +102,7 @@ static const struct {
 	const char *table;
 } added[] = {
 	{ &mode_cluster_time_summary, "ClusterTimeSummary" },
+	{ &mode_cluster_time_compare_summary, "ClusterTimeCompareSummary" },
 	{ &mode_slow_rank, "SlowRank" },
 	{ &mode_slow_rank, "SlowOpStats" },
 	{ &mode_slow_link, "SlowLinkSum" },
@@ -122,6 +127,7 @@ static const struct {
 	{ &mode_mstx_sum, "MSTXAllFrameworkStats" },
 	{ &mode_mstx_sum, "MSTXAllCannStats" },
 	{ &mode_mstx_sum, "MSTXAllDeviceStats" },
+	{ &mode_mstx2commop, "MstxCommunicationOp" },
 	{ &mode_module_statistic, "ModuleStatistic" },
 	{ &mode_operator_mfu, "OperatorMFU" },
 	{ &mode_operator_mfu, "ModuleMFU" },
@@ -135,11 +141,11 @@ static const struct {
 	const char *name;
 	const char *instead;
 } elsewhere[] = {
-	{ "cluster_time_compare_summary",
-	  "'npuprof compare BASE NEW' explains the difference between two runs" },
-	{ "mstx2commop",
-	  "collect at level 0 or above, which records communication operators; profiles are"
-	  " never rewritten" },
+	{ "slow_rank_pp_stage", "'-m slow_rank' and 'npuprof cluster' name slow ranks and stages" },
+	{ "filter_db", "profiles are never rewritten; --ranks and --steps choose parts of them" },
+	{ "autofuse_analysis",
+	  "'npuprof advisor --rule host.fusible-operators,compute.graph-fusion' finds what can be"
+	  " fused" },
 	{ "calibrate_npu_gpu",
 	  "'npuprof compare GPU NPU' compares a trace of PyTorch on a GPU with a profile of an NPU;"
 	  " databases of Nsight Systems are not read" },
@@ -222,6 +228,11 @@ static bool has(uint64_t modes, size_t mode)
 bool np_modes_want_report(uint64_t modes)
 {
 	return has(modes, MODE_ALL);
+}
+
+bool np_modes_compare(uint64_t modes)
+{
+	return (np_modes_of_table("ClusterTimeCompareSummary") & modes) != 0;
 }
 
 bool np_modes_want_times(uint64_t modes)

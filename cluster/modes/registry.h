@@ -8,6 +8,7 @@
 #include "cluster/modes/common/mode.h"
 
 extern const struct mode mode_cann_api_sum;
+extern const struct mode mode_cluster_time_compare_summary;
 extern const struct mode mode_cluster_time_summary;
 extern const struct mode mode_communication_bottleneck;
 extern const struct mode mode_computational_op_masking;
@@ -18,6 +19,7 @@ extern const struct mode mode_free_analysis;
 extern const struct mode mode_freq_analysis;
 extern const struct mode mode_hccl_sum;
 extern const struct mode mode_module_statistic;
+extern const struct mode mode_mstx2commop;
 extern const struct mode mode_mstx_sum;
 extern const struct mode mode_operator_mfu;
 extern const struct mode mode_p2p_pairing;

@@ -8,8 +8,12 @@
 
 #include "npuprof/grid.h"
 #include "npuprof/text.h"
+#include "npuprof/vec.h"
 #include "npuprof/workers.h"
 
+#include <errno.h>
+
+#define TOOLS_MOST    ((size_t)1 << 20)  /* of a tools.json */
 #define MSPROF_MEMORY ((int64_t)4 << 30) /* of one run of msprof, to be on the safe side */
 
 struct command_options {
@@ -18,6 +22,7 @@ struct command_options {
 	bool keep_raw;
 	bool force;
 	const char *msprof;
+	const char *mm_tool;
 	int64_t timeout_s;
 };
 
@@ -61,6 +66,14 @@ static const struct np_opt own_options[] = {
 		.value = "PROGRAM",
 		.help = "run this msprof",
 		.preset = "msprof",
+	},
+	{
+		.name = "mm-tool",
+		.kind = NP_OPT_TEXT,
+		.offset = offsetof(struct command_options, mm_tool),
+		.value = "FILE",
+		.help = "export the save_path of this tools.json of MindSpeed-MM, where no DIR is "
+			"given",
 	},
 	{
 		.name = "timeout",
@@ -108,7 +121,8 @@ static const struct np_opt_group groups[] = {
 	NP_GROUP_GENERAL,
 };
 
-static const struct np_opt_operand operand = NP_OPERAND_DIRS(struct command_options, common);
+static const struct np_opt_operand operand =
+	NP_OPERAND_OPTIONAL_DIRS(struct command_options, common);
 
 static int cmd_export(int argc, const char *const *argv);
 
@@ -283,6 +297,27 @@ static void report_rank(const struct np_export_rank *rank, const struct command_
 				rank->notes.list.item[i].reason);
 }
 
+/* The one call that exports what torch_npu recorded, as it is to be pasted. */
+static void tell_call(const struct np_export_tree *tree, const struct command_options *options)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf types = NP_BUF_INIT;
+	bool any = false;
+
+	for (size_t i = 0; i < tree->chosen; i++)
+		any = any || tree->ranks.item[i].framework;
+	for (size_t i = 0; type_names[i]; i++) {
+		if (options->types >> i & 1)
+			np_buf_printf(&types, "%s\"%s\"", types.length ? "," : "", type_names[i]);
+	}
+	for (size_t i = 0; any && !types.failed && i < options->common.dirs.count; i++)
+		(void)np_report(0,
+				"run python3 -c 'from torch_npu.profiler.profiler import analyse; "
+				"analyse(profiler_path=\"%s\", max_process_number=%zu, "
+				"export_type=[%s])'; every command reads what it writes",
+				options->common.dirs.item[i], job_count(options, tree->chosen),
+				types.text);
+}
+
 static size_t count_state(const struct np_export_tree *tree, enum np_export_state state)
 {
 	size_t count = 0;
@@ -301,6 +336,7 @@ static int report(const struct np_export_tree *tree, const struct command_option
 		report_rank(&tree->ranks.item[i], options);
 	if (print_table(tree, options, &err) < 0)
 		return np_report(NP_EXIT_FAILED, "%s", err.text);
+	tell_call(tree, options);
 	if (np_export_was_stopped())
 		(void)np_report(0, "stopped; start it again to go on where it was");
 	if (good == 0)
@@ -333,11 +369,12 @@ static int keep_ranks(struct np_export_tree *tree, const struct np_ranges *ranks
 	return NP_OK;
 }
 
-/* Everything that is fresh needs no msprof. */
+/* What is fresh needs no msprof, and what torch_npu recorded is not exported here. */
 static bool needs_msprof(const struct np_export_tree *tree, const struct np_export_options *how)
 {
 	for (size_t i = 0; i < tree->chosen; i++) {
-		if (!np_export_is_fresh(&tree->ranks.item[i], how))
+		if (!tree->ranks.item[i].framework &&
+		    !np_export_is_fresh(&tree->ranks.item[i], how))
 			return true;
 	}
 	return false;
@@ -397,13 +434,73 @@ static int run(const struct command_options *options)
 	return status;
 }
 
+/* Where a tools.json says that profiles go; relative to the current directory, as there. */
+static int read_save_path(const char *path, char **ret, struct np_err *err)
+{
+	NP_CLEANUP(np_json_freep) struct np_json *doc = NULL;
+	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
+	const char *save_path;
+	FILE *file = fopen(path, "re");
+	char block[4096];
+	size_t got;
+	int rc;
+
+	if (!file)
+		return np_fail(err, NP_E_USAGE, "cannot read '%s': %s", path,
+			       strerrordesc_np(errno));
+	while ((got = fread(block, 1, sizeof(block), file)) > 0 && text.length < TOOLS_MOST)
+		np_buf_add_bytes(&text, block, got);
+	(void)fclose(file);
+	rc = np_buf_check(&text, err);
+	if (rc < 0)
+		return rc;
+	if (text.length == 0)
+		return np_fail(err, NP_E_USAGE, "'%s' is no tools.json: it is empty", path);
+	np_json_relax(text.text, text.length);
+	rc = np_json_parse(text.text, text.length, path, &doc, err);
+	if (rc < 0)
+		return rc == NP_E_NOMEM ? rc : np_fail(err, NP_E_USAGE, "%s", err->text);
+	save_path = np_json_text(np_json_member(
+		np_json_member(np_json_member(doc, "profile"), "static_param"), "save_path"));
+	if (!save_path || !*save_path)
+		return np_fail(err, NP_E_USAGE,
+			       "'%s' names no profile.static_param.save_path; name the directory "
+			       "instead",
+			       path);
+	*ret = strdup(save_path);
+	return *ret ? NP_OK : np_fail_nomem(err, path);
+}
+
+/* The directories: those given, else that of the file. */
+static int find_dirs(struct command_options *options, char **ret_kept, struct np_err *err)
+{
+	const char **slot;
+	int rc;
+
+	if (options->common.dirs.count > 0)
+		return NP_OK;
+	if (!options->mm_tool)
+		return np_fail(err, NP_E_USAGE, "export needs an argument DIR");
+	rc = read_save_path(options->mm_tool, ret_kept, err);
+	slot = rc == NP_OK ? np_vec_add(&options->common.dirs, err) : NULL;
+	if (!slot)
+		return rc < 0 ? rc : NP_E_NOMEM;
+	*slot = *ret_kept;
+	return NP_OK;
+}
+
 static int cmd_export(int argc, const char *const *argv)
 {
 	struct command_options options = { 0 };
+	struct np_err err = NP_ERR_INIT;
+	char *kept = NULL;
 	int status;
 
 	if (np_cmd_options(&np_cmd_export, argc, argv, &options, &status))
-		status = run(&options);
+		status = find_dirs(&options, &kept, &err) < 0
+				 ? np_cmd_usage(&np_cmd_export, "%s", err.text)
+				 : run(&options);
+	free(kept);
 	np_opt_release(&np_cmd_export.options, &options);
 	return status;
 }

@@ -369,8 +369,8 @@ static int check(const struct np_export_rank *rank, struct np_err *err)
 {
 	if (rank->framework)
 		return np_fail(err, NP_E_USAGE,
-			       "torch_npu itself recorded it (there is FRAMEWORK): run"
-			       " torch_npu.profiler.profiler.analyse('%s')",
+			       "torch_npu itself recorded '%s' (there is FRAMEWORK), and has an"
+			       " exporter of its own",
 			       rank->dir);
 	if (!rank->prof)
 		return np_fail(err, NP_E_NOTFOUND, "no PROF_* with raw data in '%s'", rank->dir);

@@ -56,6 +56,16 @@ int np_json_parse(const char *text, size_t length, const char *what, struct np_j
 		  struct np_err *err) NP_MUST_USE;
 
 /* Free a document, never a borrowed node. NULL is allowed. */
+/*
+ * JSON as people keep it: with comments and with a comma after the last element
+ *
+ * Both are replaced by blanks in place, so that what is left is plain JSON and a
+ * complaint about it still names the right line and column. Comments run from
+ * two slashes to the end of the line or between slash-star and star-slash; a
+ * comment that never ends is left alone, for the parser to refuse.
+ */
+void np_json_relax(char *text, size_t length);
+
 void np_json_free(struct np_json *doc);
 void np_json_freep(struct np_json **doc);
 

@@ -20,7 +20,9 @@ struct np_modes_options {
 	bool exclude_op_name; /* compute_op_sum: leave out the table by name */
 	const char *parallel_types; /* computational_op_masking: "dp+edp,tp"; NULL for all known */
 	bool steps_chosen;          /* only what belongs to the steps that the run still has */
-	const char *directory;      /* where export_summary puts its files; made when needed */
+	/* cluster_time_compare_summary: the table of cluster_time_summary of the base. */
+	const struct np_mode_table *base_summary;
+	const char *directory; /* where export_summary puts its files; made when needed */
 };
 
 /* A table of a mode: np_relation_write(&table->relation, table, sink, err). */

@@ -42,6 +42,9 @@ bool np_modes_want_report(uint64_t modes);
 bool np_modes_want_times(uint64_t modes);
 bool np_modes_want_matrix(uint64_t modes);
 
+/* Is one of them about two runs, so that np_modes_options.base_summary is needed? */
+bool np_modes_compare(uint64_t modes);
+
 /* The i-th of the tables that modes add, NULL behind the last; and the mode that adds one, as a
  * bit: 0 for a table that none does. */
 const char *np_modes_table(size_t index);

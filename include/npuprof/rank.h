@@ -35,7 +35,8 @@ enum np_source {
 	NP_FROM_ANALYSIS_DB,
 	NP_FROM_TRACE,
 	NP_FROM_KERNELS,
-	NP_FROM_TEXT, /* step_trace_time.csv, communication.json */
+	NP_FROM_TEXT,  /* step_trace_time.csv, communication.json */
+	NP_FROM_MARKS, /* operators by mstx marks in the rank database */
 };
 
 /* "rank database" … for messages and lists. */

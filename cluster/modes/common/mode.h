@@ -117,6 +117,9 @@ struct np_cell mode_name_cell(const struct np_modes *modes, np_str text);
 int32_t mode_rank_id(const struct np_modes *modes, size_t index);
 
 /* A step of a rank as the vendor's tables write it: a number if it is one; NULL for none. */
+/* The vendor's name of a data type by the number that operators keep; "N/A" for none. */
+const char *mode_data_type(uint8_t number);
+
 struct np_cell mode_step_cell(const struct np_modes *modes, np_str step);
 
 /*

@@ -90,6 +90,15 @@ struct np_cell mode_name_cell(const struct np_modes *modes, np_str text)
 						   np_strtab_length(modes->run->strings, text));
 }
 
+const char *mode_data_type(uint8_t number)
+{
+	static const char *const names[] = { "N/A",    "INT8",  "INT16",  "INT32", "FP16",
+					     "FP32",   "INT64", "UINT64", "UINT8", "UINT16",
+					     "UINT32", "FP64",  "BFP16",  "INT128" };
+
+	return number < NP_COUNT(names) ? names[number] : names[0];
+}
+
 int32_t mode_rank_id(const struct np_modes *modes, size_t index)
 {
 	return modes->run->ranks[index]->id;

@@ -29,7 +29,7 @@ static bool is_exporter(const struct np_job *job)
 _Noreturn static void become_export(const struct np_job *job, const char *program)
 {
 	const char *const argv[] = {
-		program,   "export", "--type", np_plan_export_types[job->plan.export_type],
+		program,   "export", "--export-type", np_plan_export_types[job->plan.export_type],
 		job->root, NULL,
 	};
 

@@ -30,14 +30,4 @@ int np_config_file_read(const char *path, struct np_plan *plan, struct np_buf *n
 int np_config_text_read(const char *text, size_t length, const char *name, struct np_plan *plan,
 			struct np_buf *notes, struct np_err *err) NP_MUST_USE;
 
-/*
- * JSON as people keep it: with comments and with a comma after the last element
- *
- * Both are replaced by blanks in place, so that what is left is plain JSON and a
- * complaint about it still names the right line and column. Comments run from
- * two slashes to the end of the line or between slash-star and star-slash; a
- * comment that never ends is left alone, for the parser to refuse.
- */
-void np_json_relax(char *text, size_t length);
-
 #endif /* NP_CONFIG_FILE_H */

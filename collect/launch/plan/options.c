@@ -315,13 +315,21 @@ const struct np_opt_group np_collect_groups[NP_COLLECT_GROUPS] = {
 static const struct np_opt_table table = { .groups = np_collect_groups,
 					   .count = NP_COLLECT_GROUPS };
 
+/* Is it this name? '_' and '-' are the same. */
+static bool same_name(const char *known, const char *name, size_t length)
+{
+	for (size_t i = 0; i < length; i++) {
+		if (known[i] == '\0' || known[i] != (name[i] == '_' ? '-' : name[i]))
+			return false;
+	}
+	return known[length] == '\0';
+}
+
 static bool is_name(const char *name, size_t length)
 {
 	for (size_t g = 0; g < NP_COLLECT_GROUPS; g++) {
 		for (size_t i = 0; i < np_collect_groups[g].count; i++) {
-			const char *known = np_collect_groups[g].options[i].name;
-
-			if (strlen(known) == length && memcmp(known, name, length) == 0)
+			if (same_name(np_collect_groups[g].options[i].name, name, length))
 				return true;
 		}
 	}
@@ -334,7 +342,8 @@ static const char *without_prefix(const char *word)
 	const char prefix[] = "--profile-";
 	const char *name = word + sizeof(prefix) - 1;
 
-	if (strncmp(word, prefix, sizeof(prefix) - 1) != 0 || !is_name(name, strcspn(name, "=")))
+	if (strlen(word) < sizeof(prefix) || !same_name("--profile-", word, sizeof(prefix) - 1) ||
+	    !is_name(name, strcspn(name, "=")))
 		return NULL;
 	return name;
 }

@@ -143,6 +143,7 @@ enum np_form np_rank_form(const struct np_rank *rank)
 	case NP_FROM_NOTHING:
 	case NP_FROM_RANK_DB:
 	case NP_FROM_ANALYSIS_DB:
+	case NP_FROM_MARKS:
 		break;
 	}
 	return NP_FORM_DB;

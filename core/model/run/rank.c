@@ -268,6 +268,7 @@ const char *np_source_name(enum np_source source)
 		[NP_FROM_TRACE] = "trace",
 		[NP_FROM_KERNELS] = "kernel table",
 		[NP_FROM_TEXT] = "step_trace_time.csv and communication.json",
+		[NP_FROM_MARKS] = "mstx marks",
 	};
 
 	return names[source];

@@ -209,7 +209,7 @@ static bool is_within(enum limit limit, uint64_t value, const struct np_rank *ra
 	case PICK:
 		return value < NP_LINK_PICKS;
 	case SOURCE:
-		return value <= NP_FROM_TEXT;
+		return value <= NP_FROM_MARKS;
 	case STEPS_FROM:
 		return value < NP_STEPS_FROM_COUNT;
 	case CUBE:

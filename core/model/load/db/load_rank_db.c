@@ -401,7 +401,9 @@ int np_load_rank_db(struct np_rank *rank, const char *path, bool in_parts,
 		rank->device_count = load.capture.devices.count;
 		rank->device = rank->device_count ? load.capture.devices.item[0] : -1;
 		rank->step_source = NP_FROM_RANK_DB;
-		rank->comm_source = rank->ops.count ? NP_FROM_RANK_DB : NP_FROM_NOTHING;
+		rank->comm_source = load.ops_marked   ? NP_FROM_MARKS
+				    : rank->ops.count ? NP_FROM_RANK_DB
+						      : NP_FROM_NOTHING;
 		rank->exposed_source = rank->comm_source;
 		if (knows_no_kernel(&load))
 			forget_computing(&load);

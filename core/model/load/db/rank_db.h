@@ -95,6 +95,8 @@ struct rank_db {
 	struct np_idmap *kernel_index; /* type and core → rank->kernels */
 	struct np_idmap *call_index;   /* function and level → rank->calls */
 	struct np_idmap *modules;      /* NPU_MODULE_MEM.moduleId → np_str, while that is read */
+	struct rank_db_marks *marks;   /* while operators are read from mstx marks */
+	bool ops_marked;               /* they are */
 	NP_VEC(int64_t) op_ids;        /* until they are sorted */
 	size_t kernels_taken;
 	np_ns kernel_time; /* Σ of them */
@@ -158,6 +160,9 @@ bool rank_db_loads_data(const struct rank_db *load, int64_t name);
 /* rank_db_comm.c: COMMUNICATION_OP. Devices and steps of operators are known by the tasks. */
 int rank_db_read_ops(struct rank_db *load) NP_MUST_USE;
 void rank_db_place_ops(struct rank_db *load);
+
+/* rank_db_marks.c: operators by MSTX_EVENTS and TASK, where there is no COMMUNICATION_OP. */
+int rank_db_read_marked_ops(struct rank_db *load) NP_MUST_USE;
 
 /* rank_db_tasks.c: CANN_API, TASK, COMPUTE_TASK_INFO. */
 int rank_db_open_tasks(struct rank_db *load) NP_MUST_USE;

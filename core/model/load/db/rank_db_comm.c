@@ -105,6 +105,9 @@ int rank_db_read_ops(struct rank_db *load)
 	uint32_t *order = NULL;
 	int rc = rank_db_each(load, &ops, take_op);
 
+	if (rc == NP_OK && load->rank->ops.count == 0 &&
+	    np_db_has_rows(load->db, vendor_mstx_events.name))
+		rc = rank_db_read_marked_ops(load);
 	if (rc == NP_OK)
 		rc = capture_sort_ops(&load->capture, &order);
 	if (rc == NP_OK)
