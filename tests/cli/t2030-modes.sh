@@ -81,11 +81,14 @@ run "$npuprof" cluster -d "$work/run" -m hcl_sum
 expect_exit 2
 expect_stderr_has "did you mean 'hccl_sum'?"
 
-behaviour 'modes that other commands took over say which'
+behaviour 'modes that other commands took over, or that are no more, say which'
 run "$npuprof" cluster -d "$work/run" -m cluster_time_compare_summary
 expect_exit 2
-expect_stderr_has "mode 'cluster_time_compare_summary': 'npuprof compare BASE NEW'"
-run "$npuprof" cluster -d "$work/run" --mode=all,mstx2commop
+expect_stderr_has "compares with the run that --base names"
+run "$npuprof" cluster -d "$work/run" -m all --base "$work/run"
+expect_exit 2
+expect_stderr_has "'npuprof compare $work/run DIR' compares everything"
+run "$npuprof" cluster -d "$work/run" --mode=all,filter_db
 expect_exit 2
 expect_stderr_has 'profiles are never rewritten'
 run "$npuprof" cluster -d "$work/run" -mcalibrate_npu_gpu

@@ -344,7 +344,7 @@ write_job "$work/torch" 2
 mkdir "$(echo "$work"/torch/*_1000_*)/FRAMEWORK"
 run "$npuprof" export "$work/torch"
 expect_exit 3
-expect_stderr_has 'torch_npu.profiler.profiler.analyse'
+expect_stderr_has 'from torch_npu.profiler.profiler import analyse; analyse(profiler_path='
 
 behaviour 'a rank that nothing names is told'
 write_raw "$work/odd/somewhere_ascend_pt" 0 1
