@@ -10,7 +10,7 @@ need_shared data/llm-pp2dp2
 ask() {
 	sqlite3 -separator ' ' :memory: "CREATE TABLE f AS SELECT key AS n, value ->> 'rule' AS rule, value ->> 'severity' AS severity,
 			value ->> 'gain_ns' AS gain_ns, value ->> 'gain_pct' AS gain_pct, value ->> 'gain_bound' AS gain_bound, value ->> 'repair' AS repair, value -> 'ranks' AS ranks,
-			value ->> 'message' AS message, value -> 'evidence' AS evidence FROM json_each(readfile('$work/json'), '\$.findings');
+			value ->> 'cause' AS cause, value ->> 'symptom_of' AS symptom_of, value ->> 'fingerprint' AS fingerprint, value ->> 'message' AS message, value -> 'evidence' AS evidence FROM json_each(readfile('$work/json'), '\$.findings');
 		CREATE TABLE r AS SELECT value ->> 'id' AS id, value ->> 'status' AS status, value ->> 'reason' AS reason
 			FROM json_each(readfile('$work/json'), '\$.rules'); $1"
 }
@@ -36,6 +36,11 @@ for run in text/level0 text/level1 db/level0 db/level1; do
 	expect_equal "$(ask "SELECT severity FROM f WHERE rule = 'comm.exposed'")" medium
 	expect_equal "$(ask "SELECT severity FROM f WHERE rule = 'comm.wait' AND message LIKE '%for ranks that were not profiled%'")" high
 	expect_equal "$(ask "SELECT count(*) FROM r WHERE status = 'error'")" 0
+	# Waiting for ranks that were not profiled is no gain, and what follows from it a symptom.
+	expect_equal "$(ask "SELECT coalesce(gain_ns, 'none'), cause FROM f WHERE rule = 'comm.wait'")" 'none not-profiled'
+	expect_equal "$(ask "SELECT s.rule FROM f AS s JOIN f AS h ON h.fingerprint = s.symptom_of WHERE h.rule = 'comm.wait' AND s.rule = 'comm.exposed'")" comm.exposed
+	run "$npuprof" advisor -q -d "$NPUPROF_SHARED/data/resnet-2of8/$run"
+	expect_stdout_has 'host.affinity-optimizer' 'torch_npu.optim.NpuFusedSGD in /' 'export ACLNN_CACHE_LIMIT=100000' 'Profile all ranks of'
 	expect_equal "$(ask "SELECT count(*) FROM f WHERE rule IN ('cluster.straggler', 'cluster.slow-link', 'cluster.rank-bandwidth', 'comm.small-packets')")" 0
 done
 
@@ -75,3 +80,30 @@ expect_equal "$(ask "SELECT group_concat(rule, ' ') FROM (SELECT DISTINCT rule F
 	'cluster.pipeline-bubble compute.cube compute.dynamic-shape compute.vector'
 expect_equal "$(ask "SELECT count(*) FROM f WHERE rule = 'compute.flash-attention' AND message LIKE '%dimensions%'")" 0
 expect_equal "$(ask "SELECT count(*) FROM f WHERE rule IN ('cluster.uneven-ranks', 'cluster.slow-link', 'cluster.rank-bandwidth')")" 0
+expect_equal "$(ask "SELECT group_concat(rule, ' ') FROM (SELECT DISTINCT rule FROM f WHERE rule IN
+	('compute.top-kernels', 'host.fusible-operators', 'compute.flash-attention', 'cluster.pipeline-imbalance', 'comm.wait') ORDER BY 1)")" \
+	'cluster.pipeline-imbalance comm.wait compute.flash-attention compute.top-kernels host.fusible-operators'
+# A stage waits for the other: that is the pipeline, with the bubble at its head.
+expect_equal "$(ask "SELECT DISTINCT cause FROM f WHERE rule IN ('cluster.pipeline-bubble', 'cluster.pipeline-imbalance') OR (rule = 'comm.wait' AND message LIKE '% in pp %')")" pipeline
+expect_equal "$(ask "SELECT count(*) FROM f WHERE gain_pct > 100 OR gain_ns < 0")" 0
+expect_equal "$(ask "SELECT severity FROM f WHERE rule = 'compute.dynamic-shape'")" info
+run "$npuprof" advisor -q -d "$NPUPROF_SHARED/data/llm-pp2dp2"
+expect_stdout_has 'RmsNorm → MatMulV3' 'TFLOP/s'
+
+behaviour 'severity is that of the gain on every recorded profile, and every finding has an address to read'
+for run in resnet-2of8/text/level0 resnet-2of8/text/level1 resnet-2of8/db/level0 resnet-2of8/db/level1 llm-pp2dp2; do
+	recorded "$run"
+	expect_equal "$(ask "SELECT rule, severity, gain_pct FROM f WHERE gain_pct IS NOT NULL AND severity <> CASE WHEN gain_pct >= 5 THEN 'high' WHEN gain_pct >= 1 THEN 'medium' ELSE 'low' END")" ''
+	expect_equal "$(sqlite3 :memory: "SELECT count(*) FROM json_each(readfile('$work/json'), '\$.findings') WHERE coalesce(value ->> '\$.docs[0]', '') NOT LIKE 'https://%'")" 0
+done
+
+behaviour 'a table that covers a hundredth of another heads the report'
+if [[ -d $NPUPROF_SHARED/data/helix ]]; then
+	run "$npuprof" advisor -q -d "$NPUPROF_SHARED/data/helix/msprof-tables" -f json
+	cp "$work/stdout" "$work/json"
+	expect_equal "$(ask 'SELECT rule, severity FROM f WHERE n = 0')" 'profile.contradiction high'
+	run "$npuprof" advisor -q -d "$NPUPROF_SHARED/data/helix/standalone" -f json
+	cp "$work/stdout" "$work/json"
+	expect_equal "$(ask "SELECT message LIKE '%matmul_kernel 23 \%%' ESCAPE '\' FROM f WHERE rule = 'compute.top-kernels'")" 1
+	expect_equal "$(sqlite3 :memory: "SELECT count(*) FROM json_each(readfile('$work/json'), '\$.findings') AS f, json_each(f.value, '\$.advice') AS a WHERE a.value LIKE 'Communication costs 0%'")" 0
+fi

@@ -187,7 +187,10 @@ static void find_gain(const struct adv_advice *advice, struct adv_finding *findi
 
 	if (saved == NP_UNKNOWN)
 		return;
-	finding->gain = saved < 0 ? 0 : saved;
+	saved = saved < 0 ? 0 : saved;
+	/* A replay that takes waiting for others for transfers says no more than the rule knows. */
+	if (!advice->gains.upper || finding->gain == NP_UNKNOWN || saved < finding->gain)
+		finding->gain = saved;
 	finding->bound = advice->gains.upper ? BOUND_UPPER : BOUND_REPLAY;
 }
 
