@@ -72,7 +72,8 @@ static int find_cache(const struct np_common *common, char **ret, struct np_err 
 	return *ret ? NP_OK : np_fail_nomem(err, "the name of a directory");
 }
 
-void prepare_watch(void *progress, const struct np_load_progress *state)
+/* An np_load_watcher that draws the np_progress which is its context. */
+static void watch(void *progress, const struct np_load_progress *state)
 {
 	np_progress_draw(progress, &(struct np_progress_state){ state->ranks_done, state->ranks,
 								state->bytes_done, state->bytes });
@@ -153,7 +154,7 @@ static int load(struct np_run *run, const struct np_common *common, struct np_er
 	struct np_progress progress;
 	struct np_load_options how = { .procs = processes_all(),
 				       .workers = { .threads = (size_t)common->jobs },
-				       .watch = prepare_watch,
+				       .watch = watch,
 				       .watch_context = &progress,
 				       .program = NP_VERSION,
 				       .kernel_framework_op = common->kernel_framework_op };

@@ -33,10 +33,6 @@ int prepare_measures(const struct np_common *common, struct np_run *run, struct 
 int prepare_analysis(const struct np_common *common, const struct np_opt_list *picks,
 		     struct np_analysis **ret, struct np_err *err) NP_MUST_USE;
 
-/* An np_load_watcher that draws the np_progress which is its context. */
-struct np_load_progress;
-void prepare_watch(void *progress, const struct np_load_progress *state);
-
 /*
  * Where results go: cluster_analysis_output below -o or the first input, or what has this `name`
  * in it. NULL without memory; freed by the caller.

@@ -173,10 +173,6 @@ int np_export_msprof_trace(const char *prof, struct np_names *ret, struct np_err
 /* Write the rank's database, from those msprof made, to `path`, and look whether it is good. */
 int np_export_rank_db(struct np_export_rank *rank, const char *path, struct np_err *err)
 	NP_MUST_USE;
-int np_export_verify_db(const char *path, struct np_err *err) NP_MUST_USE;
-
-/* Of the recorded steps, those in which the device worked, from `first` to `last`. */
-bool np_export_step_captured(const struct np_export_step *step, np_ns first, np_ns last);
 
 /* --- rank_text.c ----------------------------------------------------------------------------- */
 

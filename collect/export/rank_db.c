@@ -51,7 +51,8 @@ static int scan_tasks(struct np_db *db, struct extent *ret, struct np_err *err)
 	return rc;
 }
 
-bool np_export_step_captured(const struct np_export_step *step, np_ns first, np_ns last)
+/* Of the recorded steps, those in which the device worked, from `first` to `last`. */
+static bool step_captured(const struct np_export_step *step, np_ns first, np_ns last)
 {
 	np_ns begin = step->begin > first ? step->begin : first;
 	np_ns end = step->end < last ? step->end : last;
@@ -102,7 +103,7 @@ static int put_steps(struct np_export_rank *rank, const struct extent *extent,
 	rank->step_count = 0;
 	for (size_t i = 0; i < rank->steps.count; i++)
 		rank->step_count +=
-			np_export_step_captured(&rank->steps.item[i], extent->first, extent->last);
+			step_captured(&rank->steps.item[i], extent->first, extent->last);
 	if (rank->step_count == 0)
 		return NP_OK;
 	rc = np_db_writer_exec(
@@ -118,7 +119,7 @@ static int put_steps(struct np_export_rank *rank, const struct extent *extent,
 						 np_cell_integer(step->begin),
 						 np_cell_integer(step->end) };
 
-		if (np_export_step_captured(step, extent->first, extent->last))
+		if (step_captured(step, extent->first, extent->last))
 			rc = np_db_insert_row(insert, cells, err);
 	}
 	return rc;
@@ -207,6 +208,19 @@ static int fill(struct np_export_rank *rank, struct np_db *source, struct np_db_
 	return rc == NP_OK ? put_clock(rank, writer, err) : rc;
 }
 
+static int verify_db(const char *path, struct np_err *err)
+{
+	static const char *const needed[] = { "TASK", "STRING_IDS", "RANK_DEVICE_MAP" };
+	NP_CLEANUP(np_db_closep) struct np_db *db = NULL;
+	int rc = np_db_open(path, &db, err);
+
+	for (size_t i = 0; i < NP_COUNT(needed) && rc == NP_OK; i++) {
+		if (!np_db_has_rows(db, needed[i]))
+			rc = np_fail(err, NP_E_FORMAT, "'%s' has no rows in %s", path, needed[i]);
+	}
+	return rc == NP_OK ? np_db_check(db, err) : rc;
+}
+
 int np_export_rank_db(struct np_export_rank *rank, const char *path, struct np_err *err)
 {
 	NP_CLEANUP(np_db_closep) struct np_db *source = NULL;
@@ -227,18 +241,5 @@ int np_export_rank_db(struct np_export_rank *rank, const char *path, struct np_e
 		rc = fill(rank, source, writer, err);
 	if (rc == NP_OK)
 		rc = np_db_writer_commit(NP_STEAL(writer), err);
-	return rc == NP_OK ? np_export_verify_db(path, err) : rc;
-}
-
-int np_export_verify_db(const char *path, struct np_err *err)
-{
-	static const char *const needed[] = { "TASK", "STRING_IDS", "RANK_DEVICE_MAP" };
-	NP_CLEANUP(np_db_closep) struct np_db *db = NULL;
-	int rc = np_db_open(path, &db, err);
-
-	for (size_t i = 0; i < NP_COUNT(needed) && rc == NP_OK; i++) {
-		if (!np_db_has_rows(db, needed[i]))
-			rc = np_fail(err, NP_E_FORMAT, "'%s' has no rows in %s", path, needed[i]);
-	}
-	return rc == NP_OK ? np_db_check(db, err) : rc;
+	return rc == NP_OK ? verify_db(path, err) : rc;
 }

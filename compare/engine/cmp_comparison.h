@@ -300,9 +300,6 @@ static inline const struct np_rank *cmp_rank(const struct comparison *comparison
 	return comparison->sides[which].analysis->run->ranks[pair->rank[which]];
 }
 
-/* The place of a step among the chosen ones of a side, or SIZE_MAX. */
-size_t cmp_step_of(const struct cmp_side *side, np_str step);
-
 /*
  * The place of the step of a time of a rank among those of a side, or SIZE_MAX if it
  * is no cell: not chosen, or without a length on the basis of the comparison.

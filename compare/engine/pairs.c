@@ -231,7 +231,8 @@ int cmp_pair_ranks(struct comparison *comparison, struct np_err *err)
 
 /* --- steps ----------------------------------------------------------------------------------- */
 
-size_t cmp_step_of(const struct cmp_side *side, np_str step)
+/* The place of a step among the chosen ones of a side, or SIZE_MAX. */
+static size_t step_of(const struct cmp_side *side, np_str step)
 {
 	uint32_t place = step < side->place_count ? side->places[step] : 0;
 
@@ -243,7 +244,7 @@ size_t cmp_cell_of(const struct cmp_side *side, const struct np_rank *rank,
 {
 	return np_step_length(time, side->basis) == NP_UNKNOWN
 		       ? SIZE_MAX
-		       : cmp_step_of(side, rank->steps.item[time->step].id);
+		       : step_of(side, rank->steps.item[time->step].id);
 }
 
 bool cmp_has_cell(const struct cmp_side *side, const struct np_rank *rank, uint32_t step)

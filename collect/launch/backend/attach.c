@@ -126,7 +126,7 @@ int np_attach_note_format(const struct np_attach_note *note, struct np_buf *text
 	return rc == NP_OK ? np_buf_check(text, err) : rc;
 }
 
-int np_attach_note_write(const struct np_attach_note *note, const char *dir, struct np_err *err)
+static int write_note_file(const struct np_attach_note *note, const char *dir, struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
 	char path[PATH_MAX];
@@ -502,7 +502,7 @@ static void write_note(struct np_backend *backend, const struct np_attach *windo
 		.comm_count = backend->attached.comms.count,
 	};
 
-	if (note.record && np_attach_note_write(&note, window->dir, &err) < 0)
+	if (note.record && write_note_file(&note, window->dir, &err) < 0)
 		np_job_warn("rank %d: %s", (int)window->rank, err.text);
 }
 

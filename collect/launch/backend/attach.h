@@ -90,11 +90,7 @@ struct np_attach_note {
 /* A message COMM as an entry; false if it is none. */
 bool np_attach_comm_take(const struct np_message *message, struct np_attach_comm *ret);
 
-/* Write it into the rank directory. */
-int np_attach_note_write(const struct np_attach_note *note, const char *dir, struct np_err *err)
-	NP_MUST_USE;
-
-/* The text of it, for np_attach_note_write() and for tests. */
+/* The text that is written into the rank directory. */
 int np_attach_note_format(const struct np_attach_note *note, struct np_buf *text,
 			  struct np_err *err) NP_MUST_USE;
 
