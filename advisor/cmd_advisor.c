@@ -14,6 +14,7 @@
 
 #include "npuprof/dirs.h"
 #include "npuprof/discover.h"
+#include "npuprof/rank.h"
 
 #include "advisor/engine/advise.h"
 #include "advisor/engine/data/graph.h"

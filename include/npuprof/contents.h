@@ -2,7 +2,7 @@
 #ifndef NP_CONTENTS_H
 #define NP_CONTENTS_H
 
-#include "npuprof/rank.h"
+#include <stdbool.h>
 
 /*
  * What a rank has
@@ -25,6 +25,7 @@ enum np_data {
 	NP_DATA_COUNT,
 };
 
+struct np_rank;
 bool np_rank_has(const struct np_rank *rank, enum np_data what);
 
 /* Has any rank of the run it? */

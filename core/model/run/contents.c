@@ -2,6 +2,7 @@
 /* Whether a rank has something, and what to do where it has not. */
 #include "npuprof/contents.h"
 
+#include "npuprof/rank.h"
 #include "npuprof/run.h"
 
 static const struct {
