@@ -87,6 +87,7 @@ struct np_source_files {
 	NP_VEC(char *) more_traces; /* further files of a trace that was cut up */
 	char *host;                 /* where the metadata names it, else NULL */
 	int32_t device;             /* likewise, else -1 */
+	int64_t process;            /* likewise, else 0: the id of what was profiled */
 	int64_t stamp;        /* from the directory's name, else the newest change of its files */
 	int64_t bytes;        /* size of the input files */
 	uint64_t fingerprint; /* np_source_fingerprint() where the files need not be here, else 0 */

@@ -113,7 +113,7 @@ static int generate(const struct syn_config *config, struct np_err *err)
 	size_t count = (size_t)config->ranks;
 	struct syn_truth *truths = calloc(count, sizeof(*truths));
 	struct syn_timeline timeline = { 0 };
-	int rc = truths ? check_out(config, err) : np_fail_nomem(err, "the truth");
+	int rc = truths ? syn_make_dirs(config->out, err) : np_fail_nomem(err, "the truth");
 
 	for (size_t i = 0; truths && i < count; i++)
 		syn_truth_init(&truths[i], config, (int32_t)i);
@@ -129,6 +129,28 @@ static int generate(const struct syn_config *config, struct np_err *err)
 		syn_truth_release(&truths[i]);
 	free(truths);
 	syn_timeline_release(&timeline);
+	return rc;
+}
+
+/* A run for each part of the layout, of the same job but with other chance and a later time. */
+static int generate_parts(const struct syn_config *config, struct np_err *err)
+{
+	const char *const *parts = syn_layout_of(config)->parts;
+	int rc = check_out(config, err);
+
+	for (int64_t i = 0; parts[i] && rc == NP_OK; i++) {
+		NP_CLEANUP(np_buf_release) struct np_buf out = NP_BUF_INIT;
+		struct syn_config part = *config;
+
+		np_buf_printf(&out, "%s%s%s", config->out, *parts[i] ? "/" : "", parts[i]);
+		rc = np_buf_check(&out, err);
+		part.out = out.text;
+		part.part = i;
+		part.seed += (uint64_t)i * UINT64_C(1000003);
+		part.first_step += i * config->steps;
+		if (rc == NP_OK)
+			rc = generate(&part, err);
+	}
 	return rc;
 }
 
@@ -151,7 +173,7 @@ static int run(int argc, char **argv, struct syn_config *config, struct np_err *
 	if (rc == NP_OK)
 		rc = syn_size_fit(config, err);
 	if (rc == NP_OK)
-		rc = generate(config, err);
+		rc = generate_parts(config, err);
 	if (rc == NP_OK && !config->quiet)
 		(void)fprintf(stderr,
 			      "npuprof-synth: %" PRId64 " ranks, %" PRId64

@@ -160,6 +160,9 @@ echo x >notes.txt
 run "$npuprof" cluster notes.txt
 expect_exit 2
 expect_stderr_has 'give a directory, a database (.db), a trace'
+run "$npuprof" cluster "$(dirname "$trace")/op_statistic.csv"
+expect_exit 2
+expect_stderr_has 'only a part of a profile: give the directory that it stands in'
 run "$npuprof" cluster "$(ls db/*/profiler_info_0.json)"
 expect_exit 2
 expect_stderr_has 'give the directory that it stands in'

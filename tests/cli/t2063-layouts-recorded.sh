@@ -58,3 +58,19 @@ behaviour 'all three together are no run: their numbers are provisional'
 run "$npuprof" info "$helix"
 expect_exit 3
 expect_stdout_says '(provisional)'
+
+behaviour 'results of msprof-analyze as text stand in: step times and operators are those of the files'
+need_shared golden/cluster
+for name in st4text_all text_level1_all text_level0_all; do
+	result=$NPUPROF_SHARED/golden/cluster/$name/cluster_analysis_output
+	run "$npuprof" cluster -o $name "$result"
+	expect_exit 0
+	expect "$name: step times" diff <(awk -F, '$2 == "rank" { printf "%s|%s|%.3f|%.3f|%.3f\n", $1, $3, $4, $8, $9 }' "$result/cluster_step_trace_time.csv" | sort) \
+		<(query $name "SELECT step, \"index\", printf('%.3f', computing), printf('%.3f', free), printf('%.3f', stage) FROM ClusterStepTraceTime WHERE type = 'rank'" | sort)
+	[ -e "$result/cluster_communication.json" ] || continue
+	expect "$name: operators" diff <(sqlite3 :memory: "SELECT step.key, op.key, rank.key, printf('%.6f', rank.value -> 'Communication Time Info' ->> 'Elapse Time(ms)')
+		FROM json_each(readfile('$result/cluster_communication.json')) AS ranks, json_each(ranks.value) AS step, json_each(step.value) AS op,
+			json_each(op.value) AS rank WHERE op.key NOT LIKE 'Total%'" | sort) \
+		<(query $name "SELECT step, hccl_op_name || '@' || group_name, rank_id, printf('%.6f', elapsed_time) FROM ClusterCommunicationTime
+			WHERE hccl_op_name NOT LIKE 'Total%'" | sort)
+done

@@ -82,6 +82,7 @@ void discover_read_info(struct np_source_files *source)
 {
 	NP_CLEANUP(np_json_freep) struct np_json *doc = NULL;
 	const char *host;
+	int64_t process;
 	int64_t rank;
 
 	if (!source->file[NP_FILE_INFO] ||
@@ -90,6 +91,8 @@ void discover_read_info(struct np_source_files *source)
 	if (source->rank < 0 && np_json_integer(np_json_member(doc, "rank_id"), &rank) &&
 	    rank >= 0 && rank <= INT32_MAX)
 		source->rank = (int32_t)rank;
+	if (np_json_integer(np_json_member(doc, "pid"), &process) && process > 0)
+		source->process = process;
 	host = np_json_text(np_json_member(doc, "hostUid"));
 	if (!host)
 		host = np_json_text(np_json_member(doc, "hostname"));

@@ -40,8 +40,17 @@ static size_t identity_of(const char *name, const struct capture_name *facts)
 	return end ? (size_t)(end - name) : 0;
 }
 
+/* Processes of two hosts may have the same id. */
+static bool same_process(const struct naming *a, const struct naming *b)
+{
+	return a->process > 0 && a->process == b->process && a->host && b->host &&
+	       strcmp(a->host, b->host) == 0;
+}
+
 bool discover_same_maker(const struct naming *a, const struct naming *b)
 {
+	if (same_process(a, b))
+		return true;
 	return a->identity > 0 && a->identity == b->identity &&
 	       memcmp(last_part(a), last_part(b), a->identity) == 0;
 }
@@ -63,6 +72,8 @@ static int read_name(struct namings *all, size_t index, struct np_err *err)
 	if (rc < 0)
 		return rc;
 	naming->identity = identity_of(last_part(naming), name);
+	naming->process = source->process;
+	naming->host = source->host;
 	source->place =
 		(struct np_named_place){ .known = name->dp >= 0 || name->pp >= 0 || name->tp >= 0 ||
 						  name->cp >= 0 || name->ep >= 0,

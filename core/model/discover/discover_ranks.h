@@ -14,6 +14,8 @@ struct naming {
 	size_t root;
 	struct capture_name name; /* of the last component */
 	size_t identity;          /* bytes of it that say who made it: worker, process; 0: nobody */
+	int64_t process;          /* that the metadata name, on this host; 0: none */
+	const char *host;         /* NULL: not known */
 };
 
 struct namings {

@@ -149,8 +149,32 @@ static bool is_lines(const char *path)
 	return np_text_ends(path, ".jsonl") || np_text_ends(path, ".jsonl.gz");
 }
 
+/* Tables that need others beside them. */
+static bool is_part(const char *name)
+{
+	static const char *const parts[] = {
+		"op_statistic",        "api_statistic",
+		"memory_record",       "operator_memory",
+		"npu_module_mem",      "operator_details",
+		"task_time",           "l2_cache",
+		"data_preprocess",     "communication_matrix",
+		"communication_group", "cluster_communication_matrix"
+	};
+
+	for (size_t i = 0; i < NP_COUNT(parts); i++) {
+		if (np_text_begins(name, parts[i]))
+			return true;
+	}
+	return false;
+}
+
 static int refuse(const char *path, struct np_err *err)
 {
+	if (is_part(np_text_last_part(path)))
+		return np_fail(err, NP_E_USAGE,
+			       "'%s' is only a part of a profile: give the directory that it stands"
+			       " in",
+			       path);
 	return np_fail(
 		err, NP_E_USAGE,
 		"'%s' is no profile: give a directory, a database (.db), a trace"

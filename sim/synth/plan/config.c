@@ -35,6 +35,7 @@ void syn_config_init(struct syn_config *config)
 {
 	*config = (struct syn_config){
 		.seed = 1,
+		.name_seed = 1,
 		.noise = 1.0,
 		.steps = 3,
 		.first_step = 10,
@@ -160,7 +161,10 @@ int syn_config_complete(struct syn_config *config, struct np_err *err)
 		if (rc < 0)
 			return rc;
 	}
+	config->name_seed = config->seed;
 	rc = check_forms(config, err);
+	if (rc == NP_OK)
+		rc = syn_layout_check(config, err);
 	return rc == NP_OK ? syn_plants_check(config, err) : rc;
 }
 

@@ -3,6 +3,7 @@
 #define SYN_CONFIG_H
 
 #include "form.h"
+#include "layout.h"
 #include "npuprof/err.h"
 #include "npuprof/ranges.h"
 #include "npuprof/vec.h"
@@ -86,7 +87,10 @@ struct syn_config {
 	int64_t batched_p2p; /* 0: hcom_send and hcom_receive, 1: hcom_batchSendRecv */
 	int64_t shard_grads; /* 0: all-reduce, 1: reduce-scatter and all-gather */
 
-	int64_t form; /* index in syn_forms */
+	int64_t layout;     /* index in syn_layouts */
+	int64_t part;       /* of the layout, which is written now */
+	uint64_t name_seed; /* of what is the same in all parts */
+	int64_t form;       /* index in syn_forms */
 	NP_VEC(struct syn_form_choice) form_choices;
 	bool gzip;
 	bool unclosed_trace;

@@ -48,7 +48,7 @@ uint64_t syn_name_hash(const char *name)
 static void name_group(struct syn_group *group, const struct syn_config *config, size_t index)
 {
 	struct syn_place root = syn_place_of(config, group->ranks[0]);
-	struct syn_key key = { config->seed, SYN_FOR_NAME, index, 0, 0 };
+	struct syn_key key = { config->name_seed, SYN_FOR_NAME, index, 0, 0 };
 
 	(void)snprintf(group->name, sizeof(group->name), "10.0.%d.%d%%eth0_6%04d_%zu_17364105%08u",
 		       root.host / 250, root.host % 250 + 1, root.device, index,

@@ -474,7 +474,8 @@ np_ns syn_data_stall(const struct syn_config *config, int32_t rank, int64_t step
 
 static struct syn_clock clock_at(const struct syn_config *config, const struct syn_place *place)
 {
-	struct syn_clock clock = { 0 };
+	/* Parts of a layout are minutes apart. */
+	struct syn_clock clock = { .offset_ns = config->part * INT64_C(60000000000) };
 
 	for (size_t i = 0; i < config->plants.count; i++) {
 		const struct syn_plant *plant = &config->plants.item[i];

@@ -526,8 +526,8 @@ struct syn_rank_info syn_rank_info_of(const struct syn_timeline *timeline, int32
 		.models = syn_kernel_models,
 		.model_count = SYN_K_COUNT,
 	};
-	struct syn_key key = { config->seed, SYN_FOR_NAME, UINT64_MAX, (uint64_t)info.place.host,
-			       0 };
+	struct syn_key key = { config->name_seed, SYN_FOR_NAME, UINT64_MAX,
+			       (uint64_t)info.place.host, 0 };
 
 	(void)snprintf(info.host, sizeof(info.host), "host%d", info.place.host);
 	(void)snprintf(info.host_uid, sizeof(info.host_uid), "%" PRIu64,

@@ -381,7 +381,8 @@ static int close_analysis(struct syn_sink *sink, int rc, struct np_err *err)
 /* Without steps there is nothing to say at level 0; msMonitor analyses nothing. */
 static bool is_wanted(const struct syn_rank_info *info)
 {
-	if (!info->form->db || info->config->no_analysis || info->form->maker == SYN_MSMONITOR)
+	if (!info->form->db || info->config->no_analysis || info->form->maker == SYN_MSMONITOR ||
+	    syn_layout_of(info->config)->placing == SYN_PLACE_FLAT)
 		return false;
 	return info->form->maker == SYN_TORCH || info->config->level > 0;
 }

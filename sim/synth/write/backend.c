@@ -19,7 +19,8 @@ static void add_time(const struct syn_rank_info *info, bool millisecond, struct 
 		np_buf_add(buf, info->stamp);
 		return;
 	}
-	np_buf_printf(buf, "202501090816%02d", 16 + info->place.host % 40);
+	np_buf_printf(buf, "2025010908%02d%02d", 16 + (int)info->config->part,
+		      16 + info->place.host % 40);
 	if (millisecond)
 		np_buf_printf(buf, "%03d", info->place.rank % 1000);
 }
@@ -33,12 +34,32 @@ static void add_letters(int32_t number, struct np_buf *buf)
 	}
 }
 
+/* As vLLM calls a worker: its rank is that in its replica of data parallelism. */
+static void add_coordinates(const struct syn_rank_info *info, struct np_buf *buf)
+{
+	const struct syn_config *config = info->config;
+	const struct syn_place *place = &info->place;
+
+	np_buf_printf(buf, "dp%d_pp%d_tp%d_dcp0_ep%d_rank%d_", place->dp, place->pp, place->tp,
+		      place->tp + place->dp * (int)config->tp,
+		      place->tp + place->pp * (int)config->tp);
+}
+
 void syn_rank_dir(const struct syn_rank_info *info, struct np_buf *buf)
 {
+	if (syn_layout_of(info->config)->placing == SYN_PLACE_OUTPUTS ||
+	    syn_layout_of(info->config)->placing == SYN_PLACE_FILES) {
+		np_buf_printf(buf, "rank_%d", info->place.rank);
+		return;
+	}
 	switch (info->form->maker) {
 	case SYN_TORCH:
 	case SYN_MINDSPORE:
-		np_buf_printf(buf, "%s_%d_", info->host, (int)info->pid);
+		if (syn_layout_of(info->config)->placing == SYN_PLACE_VLLM)
+			add_coordinates(info, buf);
+		else
+			np_buf_printf(buf, "%s_", info->host);
+		np_buf_printf(buf, "%d_", (int)info->pid);
 		add_time(info, true, buf);
 		np_buf_add(buf, info->form->maker == SYN_TORCH ? "_ascend_pt" : "_ascend_ms");
 		break;
@@ -83,25 +104,27 @@ static int make_prof_dirs(const struct syn_rank_info *info, const char *dir, str
 int syn_make_rank_dirs(const struct syn_rank_info *info, struct np_buf *dir, struct np_buf *output,
 		       struct np_err *err)
 {
+	enum syn_placing placing = syn_layout_of(info->config)->placing;
 	enum syn_maker maker = info->form->maker;
+	bool bare = placing == SYN_PLACE_FLAT || placing == SYN_PLACE_FILES;
 	int rc;
 
 	np_buf_add(dir, info->config->out);
-	if (maker != SYN_MSMONITOR) {
+	if (maker != SYN_MSMONITOR && placing != SYN_PLACE_FLAT) {
 		np_buf_add(dir, "/");
 		syn_rank_dir(info, dir);
 	}
 	np_buf_add(output, dir->text);
-	if (syn_has_framework(info->form))
+	if (syn_has_framework(info->form) && !bare)
 		np_buf_add(output, "/ASCEND_PROFILER_OUTPUT");
-	else if (info->form->text)
+	else if (info->form->text && !bare)
 		np_buf_add(output, "/mindstudio_profiler_output");
 	rc = np_buf_check(dir, err);
 	if (rc == NP_OK)
 		rc = np_buf_check(output, err);
 	if (rc == NP_OK)
 		rc = syn_make_dirs(output->text, err);
-	if (rc == NP_OK && maker == SYN_MSPROF)
+	if (rc == NP_OK && maker == SYN_MSPROF && placing == SYN_PLACE_USUAL)
 		rc = make_prof_dirs(info, dir->text, err);
 	return rc;
 }
@@ -111,7 +134,10 @@ void syn_rank_db_path(const struct syn_rank_info *info, struct np_buf *buf)
 	np_buf_printf(buf, "%s/", info->output);
 	switch (info->form->maker) {
 	case SYN_TORCH:
-		np_buf_printf(buf, "ascend_pytorch_profiler_%d.db", info->place.rank);
+		if (syn_knows_rank(info->config) || info->config->no_rank_id)
+			np_buf_printf(buf, "ascend_pytorch_profiler_%d.db", info->place.rank);
+		else
+			np_buf_add(buf, "ascend_pytorch_profiler.db");
 		break;
 	case SYN_MINDSPORE:
 		np_buf_printf(buf, "ascend_mindspore_profiler_%d.db", info->place.rank);

@@ -472,7 +472,9 @@ static int close_communication(struct syn_sink *sink, int rc, struct np_err *err
 
 static bool is_wanted(const struct syn_rank_info *info)
 {
-	return info->form->text && info->config->level > 0;
+	/* Those of msprof stand beside its output directory. */
+	return info->form->text && info->config->level > 0 &&
+	       (syn_has_framework(info->form) || syn_has_metadata(info->config));
 }
 
 const struct syn_backend syn_comm_json = {

@@ -203,7 +203,7 @@ static int close_metadata(struct syn_sink *sink, int rc, struct np_err *err)
 
 static bool is_wanted(const struct syn_rank_info *info)
 {
-	return syn_has_framework(info->form);
+	return syn_has_framework(info->form) && syn_has_metadata(info->config);
 }
 
 const struct syn_backend syn_metadata = {
@@ -293,7 +293,7 @@ static int close_info(struct syn_sink *sink, int rc, struct np_err *err)
 
 static bool wants_prof_info(const struct syn_rank_info *info)
 {
-	return info->form->maker == SYN_MSPROF;
+	return info->form->maker == SYN_MSPROF && syn_has_metadata(info->config);
 }
 
 const struct syn_backend syn_prof_info = {

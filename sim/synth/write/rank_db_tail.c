@@ -125,7 +125,8 @@ static int put_metas(struct syn_db *db, struct np_err *err)
 		rc = put_meta(db, "SCHEMA_VERSION_MAJOR", "1", err);
 	if (rc == NP_OK)
 		rc = put_meta(db, "SCHEMA_VERSION", modern ? "1.2.0" : "1.0.0", err);
-	if (rc < 0 || db->info->form->maker == SYN_MSPROF)
+	if (rc < 0 || db->info->form->maker == SYN_MSPROF ||
+	    syn_layout_of(db->config)->placing == SYN_PLACE_VLLM)
 		return rc;
 	rc = put_json_meta(db, "distributed_args", syn_distributed_args, err);
 	if (rc == NP_OK)
@@ -169,7 +170,8 @@ static int put_session(struct syn_db *db, struct np_err *err)
 	const struct np_cell session[] = { syn_number(start), syn_number(end) };
 	const struct np_cell npu[] = { syn_number(device),
 				       np_cell_text(recorded ? recorded->soc : "Ascend910B") };
-	bool knows_rank = db->info->form->maker != SYN_MSPROF || !db->config->no_rank_id;
+	bool knows_rank = syn_knows_rank(db->config) ||
+			  (db->config->no_rank_id && db->info->form->maker != SYN_MSPROF);
 	const struct np_cell map[] = { syn_number(knows_rank ? db->info->place.rank : -1),
 				       syn_number(device) };
 	const struct np_cell host[] = { np_cell_text(db->info->host_uid),
