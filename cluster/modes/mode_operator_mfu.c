@@ -5,7 +5,8 @@
  * its kernels say how long they took, and the device how many it could have done.
  *
  * The operations of a range are those of all of its kernels together: each gets
- * its share by time, so that the shares add up to the range.
+ * its share by time, so that the shares add up to the range. Of ranges inside each other
+ * the innermost has the kernel.
  */
 #include "registry.h"
 
@@ -39,6 +40,7 @@ struct mfu_result {
 	bool no_device;   /* the chip's figures are missing */
 	bool no_types;    /* the types of the data are missing, of some ranges at least */
 	bool other_types; /* some ranges work on types whose rate is not known */
+	bool nested;      /* some ranges lie inside others */
 };
 
 static void release(void *result)
@@ -96,11 +98,19 @@ static bool parse_range(const char *message, double *ret_flops, const char **ret
 
 /* --- a range --------------------------------------------------------------------------------- */
 
+struct mfu_range {
+	const struct np_mark *mark;
+	double flops;
+	const char *name;
+};
+
 struct mfu_work {
 	struct mode_rank *rank;
 	struct mfu_result *result;
-	struct np_idmap *kernel_of; /* connection → the first kernel of it */
-	uint32_t *next;             /* by kernel: the next of its connection */
+	struct np_idmap *kernel_of;      /* connection → the first kernel of it */
+	uint32_t *next;                  /* by kernel: the next of its connection */
+	uint32_t *range;                 /* by kernel: the innermost of `ranges`; NP_NO_ROW: none */
+	NP_VEC(struct mfu_range) ranges; /* in the order of the marks */
 };
 
 static int index_kernels(struct mfu_work *work)
@@ -110,12 +120,14 @@ static int index_kernels(struct mfu_work *work)
 
 	work->kernel_of = np_idmap_new();
 	work->next = malloc((detail->kernels.count + 1) * sizeof(*work->next));
-	if (!work->kernel_of || !work->next)
+	work->range = malloc((detail->kernels.count + 1) * sizeof(*work->range));
+	if (!work->kernel_of || !work->next || !work->range)
 		return np_fail_nomem(work->rank->err, MODE);
 	for (uint32_t i = (uint32_t)detail->kernels.count; i-- > 0 && rc == NP_OK;) {
 		int64_t connection = detail->kernels.item[i].connection;
 
 		work->next[i] = NP_NO_ROW;
+		work->range[i] = NP_NO_ROW;
 		if (connection == NP_UNKNOWN)
 			continue;
 		work->next[i] = np_idmap_get(work->kernel_of, connection);
@@ -152,19 +164,22 @@ static size_t first_call(const struct np_detail *detail, np_ns time)
 }
 
 /* The kernels of all calls that start inside the range, on its thread. */
-static int take_kernels(struct mfu_work *work, const struct np_mark *range)
+static int each_kernel(struct mfu_work *work, uint32_t range,
+		       int (*take)(struct mfu_work *work, uint32_t range, uint32_t kernel,
+				   np_str op))
 {
 	const struct np_detail *detail = work->rank->detail;
+	const struct np_mark *mark = work->ranges.item[range].mark;
 	int rc = NP_OK;
 
-	for (size_t i = first_call(detail, range->start);
-	     i < detail->framework.count && rc == NP_OK; i++) {
+	for (size_t i = first_call(detail, mark->start); i < detail->framework.count && rc == NP_OK;
+	     i++) {
 		const struct np_framework_call *call = &detail->framework.item[i];
 
-		if (call->start > range->end)
+		if (call->start > mark->end)
 			break;
 		if (call->kind != NP_FRAMEWORK_OP ||
-		    (range->tid != NP_UNKNOWN && call->tid != range->tid))
+		    (mark->tid != NP_UNKNOWN && call->tid != mark->tid))
 			continue;
 		for (uint32_t j = 0; j < call->link_count && rc == NP_OK; j++) {
 			const struct np_framework_link *link =
@@ -174,10 +189,39 @@ static int take_kernels(struct mfu_work *work, const struct np_mark *range)
 						  : NP_NO_ROW;
 
 			for (; kernel != NP_NO_ROW && rc == NP_OK; kernel = work->next[kernel])
-				rc = add_kernel(work, kernel, call->name);
+				rc = take(work, range, kernel, call->name);
 		}
 	}
 	return rc;
+}
+
+/* Of ranges that hold a kernel the shortest is the innermost. */
+static int own_kernel(struct mfu_work *work, uint32_t range, uint32_t kernel, np_str op)
+{
+	const struct np_mark *own = work->ranges.item[range].mark;
+	const struct np_mark *other;
+
+	(void)op;
+	if (work->range[kernel] == NP_NO_ROW) {
+		work->range[kernel] = range;
+		return NP_OK;
+	}
+	if (work->range[kernel] == range)
+		return NP_OK;
+	work->result->nested = true;
+	other = work->ranges.item[work->range[kernel]].mark;
+	if (own->end - own->start < other->end - other->start)
+		work->range[kernel] = range;
+	return NP_OK;
+}
+
+/* Each kernel once, for its own range. */
+static int take_kernel(struct mfu_work *work, uint32_t range, uint32_t kernel, np_str op)
+{
+	if (work->range[kernel] != range)
+		return NP_OK;
+	work->range[kernel] = NP_NO_ROW;
+	return add_kernel(work, kernel, op);
 }
 
 /* The type of the data is that of the longest kernel: others may cast or clear. */
@@ -206,15 +250,16 @@ static double peak_of_range(const struct mfu_work *work, size_t first)
 	return peak_of(work->rank->detail, longest);
 }
 
-static int rate_range(struct mfu_work *work, const struct np_mark *range, double flops,
-		      const char *name)
+static int rate_range(struct mfu_work *work, uint32_t range)
 {
+	const char *name = work->ranges.item[range].name;
+	double flops = work->ranges.item[range].flops;
 	struct mfu_result *result = work->result;
 	size_t first = result->list.count;
 	np_ns total = 0;
 	double peak;
 	np_str flops_name;
-	int rc = take_kernels(work, range);
+	int rc = each_kernel(work, range, take_kernel);
 
 	if (rc == NP_OK)
 		rc = np_strtab_add(work->rank->run->strings, name, strlen(name), &flops_name,
@@ -235,24 +280,39 @@ static int rate_range(struct mfu_work *work, const struct np_mark *range, double
 	return NP_OK;
 }
 
-static int rate_ranges(struct mfu_work *work)
+static int find_ranges(struct mfu_work *work)
 {
 	const struct np_detail *detail = work->rank->detail;
-	int rc = index_kernels(work);
 
-	for (size_t i = 0; i < detail->marks.count && rc == NP_OK; i++) {
+	for (size_t i = 0; i < detail->marks.count; i++) {
 		const struct np_mark *mark = &detail->marks.item[i];
 		const char *domain = np_detail_text(detail, mark->domain);
 		const char *message = np_detail_text(detail, mark->message);
-		const char *name;
-		double flops;
+		struct mfu_range found = { .mark = mark };
+		struct mfu_range *range;
 
 		if (mark->kind != NP_MARK_RANGE || !domain || strcmp(domain, "mfu_flops") != 0 ||
 		    !message || !mode_takes(work->rank, mark->step) ||
-		    !parse_range(message, &flops, &name))
+		    !parse_range(message, &found.flops, &found.name))
 			continue;
-		rc = rate_range(work, mark, flops, name);
+		range = np_vec_add(&work->ranges, work->rank->err);
+		if (!range)
+			return NP_E_NOMEM;
+		*range = found;
 	}
+	return NP_OK;
+}
+
+static int rate_ranges(struct mfu_work *work)
+{
+	int rc = index_kernels(work);
+
+	if (rc == NP_OK)
+		rc = find_ranges(work);
+	for (uint32_t i = 0; i < work->ranges.count && rc == NP_OK; i++)
+		rc = each_kernel(work, i, own_kernel);
+	for (uint32_t i = 0; i < work->ranges.count && rc == NP_OK; i++)
+		rc = rate_range(work, i);
 	return rc;
 }
 
@@ -296,6 +356,8 @@ static int reduce(struct mode_rank *rank, const void *prepared, void **ret)
 	if (rc == NP_OK)
 		rc = rate_modules(&work);
 	np_idmap_free(work.kernel_of);
+	np_vec_release(&work.ranges);
+	free(work.range);
 	free(work.next);
 	return rc;
 }
@@ -401,6 +463,11 @@ static bool missing_types(const struct mfu_result *result)
 	return result->no_types;
 }
 
+static bool has_nested(const struct mfu_result *result)
+{
+	return result->nested;
+}
+
 static bool has_other_types(const struct mfu_result *result)
 {
 	return result->other_types;
@@ -420,6 +487,8 @@ static int note_unrated(struct np_modes *modes, void *const *ranks, struct np_er
 		{ NP_NOTE_SKIPPED, missing_types,
 		  "the types of the data are not known (profiler_level=Level1): kernels are not"
 		  " rated against the chip" },
+		{ NP_NOTE_WARNING, has_nested,
+		  "ranges lie inside others: a kernel counts for the innermost of them only" },
 		{ NP_NOTE_WARNING, has_other_types,
 		  "the chip's rate is known for FLOAT16, BF16 and INT8: kernels of other types are"
 		  " not rated against it" },

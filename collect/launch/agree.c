@@ -377,6 +377,20 @@ static int check_profilers(const struct np_job *job, struct np_buf *doubts, stru
 	return NP_OK;
 }
 
+/* What follows the application needs msprof, which is better missed now than then. */
+static void check_export(const struct np_job *job, struct np_buf *doubts)
+{
+	char path[PATH_MAX];
+
+	if (job->plan.export == NP_EXPORT_AFTER && job->rank == 0 &&
+	    !np_find_program("msprof", path, sizeof(path)))
+		np_buf_add(
+			doubts,
+			"--export after: there is no msprof in PATH, so that the raw data will "
+			"not be exported: source CANN's set_env.sh, or run 'npuprof export' where "
+			"there is one\n");
+}
+
 /* Variables that are kept must say what is true. */
 static int check_environment(const struct np_job *job, struct np_err *err)
 {
@@ -428,13 +442,14 @@ int np_check_rank(struct np_job *job, const char *inject, struct np_buf *doubts,
 			       "blank or a colon in LD_PRELOAD for the end of a name; install "
 			       "npuprof elsewhere",
 			       inject);
+	check_export(job, doubts);
 	rc = check_directory(job, err);
 	if (rc == NP_OK && (job->finds_ranks || job->chosen[job->rank] || job->plan.dynamic)) {
 		bool simulated = false;
 
 		rc = check_space(job, doubts, err);
 		if (rc == NP_OK)
-			rc = np_find_ascendcl(&simulated, err);
+			rc = np_find_ascendcl(job->app[0], &simulated, err);
 		/* torch_npu and msprof find it by themselves; we need not. */
 		if (rc == NP_E_NOTFOUND && job->plan.backend != NP_BACKEND_ACL) {
 			np_buf_printf(doubts, "%s\n", err->text);

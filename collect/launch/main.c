@@ -140,7 +140,9 @@ static int run(struct np_job *job, const struct np_collect_options *options)
 	if (!check(job, inject))
 		return NP_EXIT_FAILED;
 	if (options->dry_run) {
-		show_plan(job, stdout);
+		/* Without profiling there is no plan: what is said of that was said. */
+		if (job->plan.enable)
+			show_plan(job, stdout);
 		np_check_remove_root(job);
 		return NP_EXIT_DONE;
 	}

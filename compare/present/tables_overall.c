@@ -45,7 +45,7 @@ static int put(struct overall *overall, int level, const char *label, const stru
 
 	if (amount->ns[CMP_BASE] <= 0 && amount->ns[CMP_NEW] <= 0)
 		return NP_OK;
-	np_buf_add_repeated(&name, '\t', (size_t)level);
+	np_buf_add_repeated(&name, ' ', 2 * (size_t)level);
 	np_buf_add(&name, label);
 	rc = np_buf_check(&name, overall->err);
 	if (rc < 0)

@@ -256,7 +256,7 @@ static struct np_cell cell_of(const struct np_cell *cell, const char *header)
 		return *cell;
 	if (cell->type == NP_CELL_NULL && ratio)
 		return np_cell_text("INF");
-	return cell->type == NP_CELL_REAL ? np_cell_real(np_round(cell->real, ratio ? 4 : 2))
+	return cell->type == NP_CELL_REAL ? np_cell_real(np_round(cell->real, ratio ? 4 : 2) + 0.0)
 					  : *cell;
 }
 

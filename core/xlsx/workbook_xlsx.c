@@ -124,11 +124,12 @@ static int put_text(struct xlsx_sink *sink, lxw_col_t column, const struct np_ce
 	size_t tabs = 0;
 	int rc;
 
-	while (outline && tabs < length && cell->text.bytes[tabs] == '\t')
+	while (outline && 2 * tabs + 1 < length && cell->text.bytes[2 * tabs] == ' ' &&
+	       cell->text.bytes[2 * tabs + 1] == ' ')
 		tabs++;
 	np_buf_add_repeated(&text, '\t', tabs);
-	np_text_safe(&text, cell->text.bytes + tabs,
-		     (length < CELL_MOST / 4 ? length : CELL_MOST / 4) - tabs);
+	np_text_safe(&text, cell->text.bytes + 2 * tabs,
+		     (length < CELL_MOST / 4 ? length : CELL_MOST / 4) - 2 * tabs);
 	if (length >= CELL_MOST / 4)
 		np_buf_add(&text, "…");
 	rc = np_buf_check(&text, err);

@@ -30,7 +30,7 @@ struct np_sheet {
 		size_t from;       /* its columns */
 		size_t count;
 	} side[2];
-	bool outline; /* tabs in front of the first column are levels */
+	bool outline; /* two blanks in front of the first column are a level, and become a tab */
 };
 
 struct np_workbook {

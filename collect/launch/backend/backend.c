@@ -97,7 +97,7 @@ static void np_backend_probe(char *const *app, struct np_backend_signs *ret)
 	*ret = (struct np_backend_signs){
 		.is_python = is_python || strcmp(np_text_last_part(app[0]), "torchrun") == 0,
 		.is_static = is_static(app[0]),
-		.has_ascendcl = np_find_ascendcl(&simulated, &err) == NP_OK,
+		.has_ascendcl = np_find_ascendcl(app[0], &simulated, &err) == NP_OK,
 		.has_msprof = np_find_program("msprof", path, sizeof(path)),
 	};
 	if (ret->is_python)
@@ -191,7 +191,8 @@ int np_backend_choose(struct np_job *job, struct np_buf *notes, struct np_err *e
 
 	if (plan->backend == NP_BACKEND_AUTO && plan->enable)
 		choose_automatically(job, notes);
-	note_ignored(plan, notes);
+	if (plan->enable)
+		note_ignored(plan, notes);
 	return plan->backend == NP_BACKEND_MSPROF ? check_msprof(job, err) : NP_OK;
 }
 

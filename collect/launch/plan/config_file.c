@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Settings from a file: ours, MindSpeed-MM's tools.json or torch_npu's profiler_config.json. */
+/* Settings from a file: ours, MindSpeed-MM's tools.json, MindSpeed-LLM's YAML or torch_npu's
+ * profiler_config.json. */
 #include "config_file.h"
 
 #include <errno.h>
@@ -338,15 +339,83 @@ static int read_ours(struct config_reading *reading, const struct np_json *doc)
 	return rc == NP_OK ? take_object(reading, doc, "", keys, np_plan_field_count + 1) : rc;
 }
 
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r';
+}
+
+/* --- MindSpeed-LLM's YAML ------------------------------------------------- */
+
+/* A value of YAML as JSON: numbers, truth and lists are the same there, texts get quotes. */
+static void put_yaml_value(struct np_buf *buf, const char *value, size_t length)
+{
+	bool plain = length > 0 && (strchr("-[0123456789", value[0]) ||
+				    (length == 4 && memcmp(value, "true", 4) == 0) ||
+				    (length == 5 && memcmp(value, "false", 5) == 0));
+
+	if (length > 1 && (value[0] == '"' || value[0] == '\'') && value[length - 1] == value[0]) {
+		value++;
+		length -= 2;
+	}
+	np_buf_printf(buf, plain ? "%.*s" : "\"%.*s\"", (int)length, value);
+}
+
+/* "  profile_step_start: 5": lines about profiling become members of ours; others are not ours. */
+static void put_yaml_line(struct np_buf *buf, const char *line, size_t length)
+{
+	static const char prefix[] = "profile";
+	const char *end = line + length;
+	const char *colon;
+	const char *value;
+	const char *comment;
+
+	while (line < end && is_space(*line))
+		line++;
+	colon = memchr(line, ':', (size_t)(end - line));
+	if (!colon || strncmp(line, prefix, sizeof(prefix) - 1) != 0)
+		return;
+	value = colon + 1;
+	comment = memmem(value, (size_t)(end - value), " #", 2);
+	end = comment ? comment : end;
+	while (value < end && is_space(*value))
+		value++;
+	while (end > value && is_space(end[-1]))
+		end--;
+	line += sizeof(prefix) - 1;
+	if (value == end || (*line != '_' && line != colon))
+		return;
+	line += *line == '_';
+	np_buf_printf(buf, "%s\"%.*s\": ", buf->length > 1 ? ", " : "",
+		      colon > line ? (int)(colon - line) : 6, colon > line ? line : "enable");
+	put_yaml_value(buf, value, (size_t)(end - value));
+}
+
+static void put_yaml(struct np_buf *buf, const char *text, size_t length)
+{
+	np_buf_add_char(buf, '{');
+	for (size_t at = 0; at < length;) {
+		const char *newline = memchr(text + at, '\n', length - at);
+		size_t line = newline ? (size_t)(newline - text) - at : length - at;
+
+		put_yaml_line(buf, text + at, line);
+		at += line + 1;
+	}
+	np_buf_add_char(buf, '}');
+}
+
 int np_config_text_read(const char *text, size_t length, const char *name, struct np_plan *plan,
 			struct np_buf *notes, struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf plain = NP_BUF_INIT;
 	NP_CLEANUP(np_json_freep) struct np_json *doc = NULL;
 	struct config_reading reading = { name, plan, notes, err };
+	bool yaml = np_text_ends(name, ".yaml") || np_text_ends(name, ".yml");
 	int rc;
 
-	np_buf_add_bytes(&plain, text, length);
+	if (yaml)
+		put_yaml(&plain, text, length);
+	else
+		np_buf_add_bytes(&plain, text, length);
 	rc = np_buf_check(&plain, err);
 	if (rc < 0)
 		return rc;
@@ -354,7 +423,7 @@ int np_config_text_read(const char *text, size_t length, const char *name, struc
 	rc = np_json_parse(plain.text, plain.length, name, &doc, err);
 	if (rc < 0)
 		return rc;
-	if (np_json_member(doc, "profile"))
+	if (np_json_member(doc, "profile") && !yaml)
 		return read_tools(&reading, doc);
 	if (np_json_member(doc, "prof_dir") || np_json_member(doc, "experimental_config") ||
 	    np_json_member(doc, "is_rank"))

@@ -9,12 +9,13 @@
  * Settings from a file
  * ====================
  *
- * Three kinds are distinguished by their members:
+ * Kinds are distinguished by their members, or by the name:
  *
  *	ours                  the keys of np_plan_fields and "preset"
  *	tools.json            of MindSpeed-MM: an object "profile"; what stands beside it is
  *	                      for other tools and is named as ignored
  *	profiler_config.json  of torch_npu's dynamic_profile
+ *	*.yaml                of MindSpeed-LLM: its lines "profile_*: value", whatever else is there
  *
  * All may have comments and commas after the last element. A key that is not
  * known is an error, with the one that was probably meant; a known one that this

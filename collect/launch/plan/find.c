@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "collect/acl/acl_bind.h"
+#include "runpath.h"
 
 /* --- files and programs ---------------------------------------------------- */
 
@@ -70,13 +71,41 @@ struct library_answer {
 	char why[400];
 };
 
-_Noreturn static void try_it(int pipe)
+/* Load the libraries from where the application finds them. */
+static void load_as(const char *app)
+{
+	static const char *const names[] = { "libmsprofiler.so", "libascendcl.so" };
+	NP_CLEANUP(np_buf_release) struct np_buf paths = NP_BUF_INIT;
+	char file[PATH_MAX];
+	char path[PATH_MAX];
+
+	if (!np_find_program(app, file, sizeof(file)))
+		return;
+	np_runpath_add(&paths, file);
+	for (const char *at = paths.length && !paths.failed ? paths.text : ""; *at;) {
+		size_t length = strcspn(at, ":");
+
+		for (size_t i = 0; i < NP_COUNT(names) && length > 0; i++) {
+			(void)snprintf(path, sizeof(path), "%.*s/%s", (int)length, at, names[i]);
+			(void)dlopen(path, RTLD_LAZY | RTLD_GLOBAL);
+		}
+		at += length + (at[length] == ':');
+	}
+}
+
+_Noreturn static void try_it(int pipe, const char *app)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct library_answer answer = { 0 };
 	struct np_acl acl;
 
 	answer.there = np_acl_bind(&acl, NP_ACL_DEFAULT, &err) == NP_OK;
+	if (!answer.there) {
+		struct np_err again = NP_ERR_INIT;
+
+		load_as(app);
+		answer.there = np_acl_bind(&acl, NP_ACL_DEFAULT, &again) == NP_OK;
+	}
 	answer.simulated = answer.there && dlsym(RTLD_DEFAULT, "npusim_kernel_handle");
 	(void)snprintf(answer.why, sizeof(answer.why), "%.*s", (int)sizeof(answer.why) - 1,
 		       err.text);
@@ -84,7 +113,7 @@ _Noreturn static void try_it(int pipe)
 	_exit(0);
 }
 
-int np_find_ascendcl(bool *ret_simulated, struct np_err *err)
+int np_find_ascendcl(const char *app, bool *ret_simulated, struct np_err *err)
 {
 	struct library_answer answer;
 	struct pollfd reading;
@@ -96,7 +125,7 @@ int np_find_ascendcl(bool *ret_simulated, struct np_err *err)
 		return np_fail(err, NP_E_IO, "cannot make a pipe: %s", strerrordesc_np(errno));
 	pid = fork();
 	if (pid == 0)
-		try_it(ends[1]);
+		try_it(ends[1], app);
 	(void)close(ends[1]);
 	if (pid < 0) {
 		(void)close(ends[0]);

@@ -25,9 +25,10 @@ bool np_find_program(const char *name, char *path, size_t size);
 bool np_find_names_mpi(const char *path);
 
 /*
- * Is AscendCL there? Tried in a process of its own: its libraries start threads
- * when they are loaded. Sets whether it is the stand-in.
+ * Is AscendCL there, where the loader looks or where the application `app` itself
+ * says that its libraries are (runpath.h)? Tried in a process of its own: its
+ * libraries start threads when they are loaded. Sets whether it is the stand-in.
  */
-int np_find_ascendcl(bool *ret_simulated, struct np_err *err) NP_MUST_USE;
+int np_find_ascendcl(const char *app, bool *ret_simulated, struct np_err *err) NP_MUST_USE;
 
 #endif /* NP_FIND_H */

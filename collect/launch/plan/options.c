@@ -2,6 +2,7 @@
 /* The command line of npuprof-collect: one row for every option, and the plan that they make. */
 #include "options.h"
 
+#include <strings.h>
 #include <unistd.h>
 
 #include "cli/command/common.h"
@@ -85,14 +86,16 @@ static const struct np_opt what_rows[] = {
 		.kind = NP_OPT_TEXT,
 		.offset = AT(config),
 		.value = "FILE",
-		.help = "settings from a JSON file: ours, a tools.json of MindSpeed-MM or a "
+		.help = "settings from a file: ours, a tools.json of MindSpeed-MM, a YAML of MindSpeed-LLM or a "
 			"profiler_config.json of torch_npu; options go before it",
 	},
 	{
 		.name = "profile",
-		.kind = NP_OPT_FLAG,
+		.kind = NP_OPT_TEXT,
 		.offset = AT(profile),
-		.help = "profile even if the file of --config says enable: false",
+		.value = "true|false",
+		.alone = "true",
+		.help = "profile, or do not, whatever the file of --config says of enable",
 	},
 };
 
@@ -424,9 +427,20 @@ int np_collect_line_read(struct np_collect_line *line, int argc, const char *con
 		line->word[i] = line->words.text + at;
 		at += strlen(line->word[i]) + 1;
 	}
+	for (int i = 0; i < count; i++) {
+		if (strcasecmp(line->word[i], "level_none") == 0 ||
+		    strcasecmp(line->word[i], "--level=level_none") == 0)
+			return np_fail(err, NP_E_USAGE,
+				       "level_none records nothing but mstx marks, and leaves "
+				       "nothing to analyse; use level0 or level1");
+	}
 	rc = np_opt_parse(&table, NULL, count, line->word, &line->options, err);
 	if (rc != NP_OK)
 		return rc;
+	if (line->options.profile && strcmp(line->options.profile, "true") != 0 &&
+	    strcmp(line->options.profile, "false") != 0)
+		return np_fail(err, NP_E_USAGE, "'--profile' is true or false, not '%s'",
+			       line->options.profile);
 	line->app = line->options.pid ? -1 : end + 1;
 	if (line->options.pid && end + 1 < argc)
 		return np_fail(
@@ -499,7 +513,8 @@ static void apply_values(const struct np_collect_options *options, struct np_pla
 	plan->record_shapes |= options->record_shapes;
 	plan->data_simplification |= options->data_simplification;
 	plan->force_env |= options->force_env;
-	plan->enable |= options->profile;
+	if (options->profile)
+		plan->enable = strcmp(options->profile, "true") == 0;
 }
 
 /* Settings that are accepted for the sake of scripts, or that contradict each other. */
@@ -509,7 +524,7 @@ static void add_doubts(const struct np_collect_options *options, const struct np
 	if (!plan->enable)
 		np_buf_add(notes, "enable is false: the application runs unprofiled; --profile "
 				  "says otherwise\n");
-	if (plan->level == NP_LEVEL_0 && options->preset != NP_PRESET_LIGHT)
+	if (plan->enable && plan->level == NP_LEVEL_0 && options->preset != NP_PRESET_LIGHT)
 		np_buf_add(notes, "level0 has no links, sizes and counters: slow links and the "
 				  "communication matrix need level1\n");
 }

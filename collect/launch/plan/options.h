@@ -29,7 +29,7 @@ struct np_collect_options {
 	bool record_shapes;
 	int preset;
 	const char *config;
-	bool profile;
+	const char *profile; /* "true", "false"; NULL: as the file says */
 	const char *save_path;
 	const char *job;
 	int export;

@@ -173,11 +173,12 @@ static void a_mistyped_mode_is_told_what_was_probably_meant(void **state)
 static void modes_that_other_commands_took_over_say_which(void **state)
 {
 	(void)state;
-	assert_holds(np_modes_elsewhere("all,cluster_time_compare_summary"), "npuprof compare");
-	assert_holds(np_modes_elsewhere("mstx2commop"), "profiles are never rewritten");
+	assert_holds(np_modes_elsewhere("all,slow_rank_pp_stage"), "slow_rank");
+	assert_holds(np_modes_elsewhere("filter_db"), "profiles are never rewritten");
+	assert_holds(np_modes_elsewhere("autofuse_analysis"), "npuprof advisor");
 	assert_holds(np_modes_elsewhere("calibrate_npu_gpu,all"), "npuprof compare");
 	assert_null(np_modes_elsewhere("all,slow_rank,"));
-	assert_null(np_modes_elsewhere("mstx2"));
+	assert_null(np_modes_elsewhere("mstx2commop,cluster_time_compare_summary"));
 }
 
 static void every_mode_has_a_name_and_a_summary(void **state)
@@ -1177,6 +1178,35 @@ static void operator_mfu_divides_the_operations_of_a_range(void **state)
 	release(&a);
 }
 
+/* A range inside another: its kernel counts for it alone, and the other one for the outer range. */
+static void operator_mfu_counts_kernels_of_nested_ranges_once(void **state)
+{
+	const char *name = "OperatorMFU";
+	struct analysed a;
+
+	(void)state;
+	write_modules();
+	rank_sql(0, "INSERT INTO MSTX_EVENTS VALUES"
+		    "(2050,4300,2,9,0,T('8192000-two muls'),9,9,T('mfu_flops'),4294967295)");
+	a = analyse_ranks("operator_mfu");
+	assert_int_equal(rows(a.modes, name), 2);
+	release(&a);
+	rank_sql(0, "INSERT INTO MSTX_EVENTS SELECT (SELECT min(CAST(startNs AS INTEGER)) FROM"
+		    " PYTORCH_API WHERE CAST(startNs AS INTEGER) > 2050 AND name = T('aten::mul')),"
+		    "(SELECT min(CAST(startNs AS INTEGER)) FROM PYTORCH_API WHERE"
+		    " CAST(startNs AS INTEGER) > 2050 AND name = T('aten::mul')) + 1,"
+		    "2,8,0,T('100-inner'),9,9,T('mfu_flops'),4294967295");
+	a = analyse_ranks("operator_mfu");
+	assert_int_equal(rows(a.modes, name), 2);
+	assert_true(row_of(a.modes, name, "flops_op_name", "inner") < 2);
+	assert_near(real(a.modes, name, row_of(a.modes, name, "flops_op_name", "inner"), "flops"),
+		    100, 1e-9);
+	assert_near(
+		real(a.modes, name, row_of(a.modes, name, "flops_op_name", "two muls"), "flops"),
+		8192000, 1e-3);
+	release(&a);
+}
+
 static void operator_mfu_without_the_chip_gives_rates_and_no_share(void **state)
 {
 	struct analysed a;
@@ -1997,6 +2027,7 @@ int main(void)
 		with_fixture(masking_names_ranks_that_it_cannot_tell_anything_about),
 		with_fixture(module_statistic_sums_instances_and_follows_them_backwards),
 		with_fixture(operator_mfu_divides_the_operations_of_a_range),
+		with_fixture(operator_mfu_counts_kernels_of_nested_ranges_once),
 		with_fixture(operator_mfu_without_the_chip_gives_rates_and_no_share),
 		with_fixture(operator_mfu_does_not_rate_fp32),
 		with_fixture(operator_mfu_says_that_types_were_not_recorded),
