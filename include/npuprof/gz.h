@@ -82,4 +82,22 @@ const char *np_gz_path(const struct np_gz *gz);
 int np_gz_more(struct np_gz *gz, size_t used, struct np_window *window, struct np_err *err)
 	NP_MUST_USE;
 
+/*
+ * Writing
+ * -------
+ *
+ * Compressed bytes to a FILE *, as they come. What cannot be written is found at the end.
+ */
+struct np_gz_writer;
+
+struct np_gz_writer *np_gz_writer_new(void *stream) NP_MUST_USE;
+int np_gz_write(struct np_gz_writer *writer, const void *bytes, size_t length, struct np_err *err)
+	NP_MUST_USE;
+
+/* Write the end of the file. */
+int np_gz_writer_end(struct np_gz_writer *writer, struct np_err *err) NP_MUST_USE;
+
+/* NULL is allowed. */
+void np_gz_writer_free(struct np_gz_writer *writer);
+
 #endif /* NP_GZ_H */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A window that moves over a file, plain or gzip. */
+/* A window that moves over a file, plain or gzip; and a writer of gzip. */
 #include "npuprof/gz.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -333,4 +334,73 @@ void np_gz_closep(struct np_gz **gz)
 const char *np_gz_path(const struct np_gz *gz)
 {
 	return gz->path;
+}
+
+/* --- writing --------------------------------------------------------------------------------- */
+
+struct np_gz_writer {
+	FILE *stream;
+	z_stream zip;
+	unsigned char room[65536];
+};
+
+struct np_gz_writer *np_gz_writer_new(void *stream)
+{
+	struct np_gz_writer *writer = calloc(1, sizeof(*writer));
+
+	/* The time in the header would make equal inputs differ: zlib leaves it 0. */
+	if (writer && deflateInit2(&writer->zip, Z_BEST_SPEED, Z_DEFLATED, GZIP_ONLY, 8,
+				   Z_DEFAULT_STRATEGY) != Z_OK) {
+		free(writer);
+		return NULL;
+	}
+	if (writer)
+		writer->stream = stream;
+	return writer;
+}
+
+/* Compress what there is, and what zlib holds back where `flush` says so. */
+static int deflate_all(struct np_gz_writer *writer, int flush, struct np_err *err)
+{
+	do {
+		size_t made;
+
+		writer->zip.next_out = writer->room;
+		writer->zip.avail_out = sizeof(writer->room);
+		(void)deflate(&writer->zip, flush);
+		made = sizeof(writer->room) - writer->zip.avail_out;
+		if (fwrite(writer->room, 1, made, writer->stream) != made)
+			return np_fail(err, NP_E_IO, "cannot write: %s", strerror(errno));
+	} while (writer->zip.avail_out == 0);
+	return NP_OK;
+}
+
+int np_gz_write(struct np_gz_writer *writer, const void *bytes, size_t length, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	while (length > 0 && rc == NP_OK) {
+		size_t part = length < UINT_MAX ? length : UINT_MAX;
+
+		writer->zip.next_in = (z_const Bytef *)bytes;
+		writer->zip.avail_in = (uInt)part;
+		rc = deflate_all(writer, Z_NO_FLUSH, err);
+		bytes = (const char *)bytes + part;
+		length -= part;
+	}
+	return rc;
+}
+
+int np_gz_writer_end(struct np_gz_writer *writer, struct np_err *err)
+{
+	writer->zip.avail_in = 0;
+	return deflate_all(writer, Z_FINISH, err);
+}
+
+void np_gz_writer_free(struct np_gz_writer *writer)
+{
+	if (!writer)
+		return;
+	(void)deflateEnd(&writer->zip);
+	free(writer);
 }

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Events of a timeline as JSON of Chrome's trace viewer, or as Perfetto's protobuf. */
+#include "timeline_out.h"
+
+#include "npuprof/jsonout.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#define FLUSH_BYTES 65536
+
+/* The facts of the file stand before all ranks. */
+#define ABOUT_PROCESS 1
+
+/* Tracks of the protobuf are known by one number. */
+static uint64_t track_uuid(int32_t process, int32_t track)
+{
+	return (uint64_t)(uint32_t)process << 32 | (uint32_t)track;
+}
+
+int timeline_out_init(struct timeline_out *out, enum timeline_form form, FILE *stream,
+		      struct np_err *err)
+{
+	*out = (struct timeline_out){
+		.form = form, .stream = stream, .text = NP_BUF_INIT, .err = NP_ERR_INIT
+	};
+	if (form == TIMELINE_JSON_GZ)
+		out->gz = np_gz_writer_new(stream);
+	if (form == TIMELINE_PROTO)
+		out->names = np_strtab_new();
+	if ((form == TIMELINE_JSON_GZ && !out->gz) || (form == TIMELINE_PROTO && !out->names))
+		return np_fail_nomem(err, "the timeline");
+	return NP_OK;
+}
+
+void timeline_out_release(struct timeline_out *out)
+{
+	np_gz_writer_free(out->gz);
+	np_strtab_free(out->names);
+	np_buf_release(&out->text);
+	np_bytes_release(&out->packet.bytes);
+	np_bytes_release(&out->part.bytes);
+}
+
+static void write_bytes(struct timeline_out *out, const void *bytes, size_t length)
+{
+	if (out->err.code != NP_OK || length == 0)
+		return;
+	if (out->gz)
+		(void)!np_gz_write(out->gz, bytes, length, &out->err);
+	else if (fwrite(bytes, 1, length, out->stream) != length)
+		(void)!np_fail(&out->err, NP_E_IO, "cannot write: %s", strerror(errno));
+}
+
+static void flush(struct timeline_out *out, size_t least)
+{
+	if (out->text.length < least)
+		return;
+	if (out->text.failed && out->err.code == NP_OK)
+		(void)!np_fail_nomem(&out->err, "the timeline");
+	write_bytes(out, out->text.text, out->text.length);
+	np_buf_clear(&out->text);
+}
+
+/* --- JSON ------------------------------------------------------------------------------------ */
+
+/* A text with its quotes, as np_jsonout writes it. */
+static void put_quoted(struct np_buf *buf, const char *text)
+{
+	struct np_jsonout json;
+
+	np_jsonout_init(&json, NULL);
+	np_jsonout_text(&json, NULL, text ? text : "?");
+	np_buf_add(buf, json.buf.text);
+	np_jsonout_release(&json);
+}
+
+/* Thousandths of a microsecond are nanoseconds: nothing is lost. */
+static void put_time(struct np_buf *buf, np_ns ns)
+{
+	np_buf_printf(buf, "%s%" PRId64 ".%03d", ns < 0 ? "-" : "", (ns < 0 ? -ns : ns) / 1000,
+		      (int)((ns < 0 ? -ns : ns) % 1000));
+}
+
+static void begin_event(struct timeline_out *out)
+{
+	np_buf_add(&out->text, out->begun ? ",\n" : "[\n");
+	out->begun = true;
+	out->events++;
+}
+
+static void put_args(struct np_buf *buf, const struct timeline_arg *args)
+{
+	for (size_t i = 0; i < TIMELINE_ARGS && args[i].name; i++) {
+		np_buf_printf(buf, "%s\"%s\":", i > 0 ? "," : "", args[i].name);
+		if (args[i].text)
+			put_quoted(buf, args[i].text);
+		else if (args[i].number == NP_UNKNOWN)
+			np_buf_add(buf, "null");
+		else
+			np_buf_printf(buf, "%" PRId64, args[i].number);
+	}
+}
+
+/* What a process or a track is called, and its place. */
+static void put_name(struct timeline_out *out, const char *what, int32_t process, int32_t track,
+		     const char *name)
+{
+	begin_event(out);
+	np_buf_printf(&out->text,
+		      "{\"ph\":\"M\",\"name\":\"%s_name\",\"pid\":%" PRId32 ",\"tid\":%" PRId32
+		      ",\"args\":{\"name\":",
+		      what, process, track);
+	put_quoted(&out->text, name);
+	np_buf_add(&out->text, "}}");
+	begin_event(out);
+	np_buf_printf(&out->text,
+		      "{\"ph\":\"M\",\"name\":\"%s_sort_index\",\"pid\":%" PRId32
+		      ",\"tid\":%" PRId32 ",\"args\":{\"sort_index\":%" PRId32 "}}",
+		      what, process, track, strcmp(what, "process") == 0 ? process : track);
+	flush(out, FLUSH_BYTES);
+}
+
+/* An end of an arrow, at the begin of a slice. */
+static void put_arrow(struct timeline_out *out, const struct timeline_slice *slice, uint64_t number,
+		      bool from)
+{
+	begin_event(out);
+	np_buf_printf(&out->text,
+		      "{\"ph\":\"%s\",%s\"id\":%" PRIu64
+		      ",\"name\":\"waits for\",\"cat\":\"wait\",\"pid\":%" PRId32
+		      ",\"tid\":%" PRId32 ",\"ts\":",
+		      from ? "s" : "f", from ? "" : "\"bp\":\"e\",", number, slice->process,
+		      slice->track);
+	put_time(&out->text, slice->begin);
+	np_buf_add_char(&out->text, '}');
+}
+
+static void put_slice(struct timeline_out *out, const struct timeline_slice *slice)
+{
+	struct np_buf *buf = &out->text;
+
+	begin_event(out);
+	np_buf_printf(buf, "{\"ph\":\"X\",\"pid\":%" PRId32 ",\"tid\":%" PRId32 ",\"name\":",
+		      slice->process, slice->track);
+	put_quoted(buf, slice->name);
+	np_buf_printf(buf, ",\"cat\":\"%s\",\"ts\":", slice->category);
+	put_time(buf, slice->begin);
+	np_buf_add(buf, ",\"dur\":");
+	put_time(buf, slice->length);
+	np_buf_printf(buf, ",\"args\":{\"dur_ns\":%" PRId64 "%s", slice->length,
+		      slice->args[0].name ? "," : "");
+	put_args(buf, slice->args);
+	np_buf_add(buf, "}}");
+	for (size_t i = 0; i < slice->from_count; i++)
+		put_arrow(out, slice, slice->from[i], true);
+	if (slice->to != 0)
+		put_arrow(out, slice, slice->to, false);
+	flush(out, FLUSH_BYTES);
+}
+
+/* --- protobuf -------------------------------------------------------------------------------- */
+
+/* Fields of Perfetto's messages that are used (tests/cli/perfetto.proto). */
+enum {
+	TRACE_PACKET = 1,
+	PACKET_TIMESTAMP = 8,
+	PACKET_SEQUENCE = 10,
+	PACKET_EVENT = 11,
+	PACKET_INTERNED = 12,
+	PACKET_FLAGS = 13,
+	PACKET_TRACK = 60,
+	TRACK_UUID = 1,
+	TRACK_NAME = 2,
+	TRACK_PROCESS = 3,
+	TRACK_PARENT = 5,
+	TRACK_COUNTER = 8,
+	TRACK_RANK = 12,
+	PROCESS_PID = 1,
+	PROCESS_SORT = 3,
+	PROCESS_NAME = 6,
+	EVENT_ANNOTATION = 4,
+	EVENT_TYPE = 9,
+	EVENT_NAME = 10,
+	EVENT_TRACK = 11,
+	EVENT_VALUE = 30,
+	EVENT_FROM = 47,
+	EVENT_TO = 48,
+	ANNOTATION_NAME = 10,
+	ANNOTATION_INT = 4,
+	ANNOTATION_TEXT = 6,
+	INTERNED_NAME = 2,
+	NAME_ID = 1,
+	NAME_TEXT = 2,
+};
+
+enum {
+	TYPE_BEGIN = 1,
+	TYPE_END = 2,
+	TYPE_COUNTER = 4,
+};
+
+#define WIRE_NUMBER  0
+#define WIRE_FIXED64 1
+#define WIRE_BYTES   2
+
+static void put_number(struct np_bytes_writer *to, unsigned field, uint64_t value)
+{
+	np_bytes_put_number(to, field << 3 | WIRE_NUMBER);
+	np_bytes_put_number(to, value);
+}
+
+static void put_bytes(struct np_bytes_writer *to, unsigned field, const void *bytes, size_t length)
+{
+	np_bytes_put_number(to, field << 3 | WIRE_BYTES);
+	np_bytes_put_number(to, length);
+	np_bytes_put_raw(to, bytes, length);
+}
+
+static void put_string(struct np_bytes_writer *to, unsigned field, const char *text)
+{
+	put_bytes(to, field, text, strlen(text));
+}
+
+static void put_fixed(struct np_bytes_writer *to, unsigned field, uint64_t value)
+{
+	uint8_t bytes[8];
+
+	for (unsigned i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (uint8_t)(value >> 8 * i);
+	np_bytes_put_number(to, field << 3 | WIRE_FIXED64);
+	np_bytes_put_raw(to, bytes, sizeof(bytes));
+}
+
+/* A message as a field of another; it is empty then. */
+static void put_message(struct np_bytes_writer *to, unsigned field, struct np_bytes_writer *message)
+{
+	put_bytes(to, field, message->bytes.item ? (const void *)message->bytes.item : "",
+		  message->bytes.count);
+	to->failed = to->failed || message->failed;
+	message->bytes.count = 0;
+}
+
+static void end_packet(struct timeline_out *out)
+{
+	struct np_bytes_writer head = { 0 };
+
+	/* All packets are of one sequence, whose names last from the first one on. */
+	put_number(&out->packet, PACKET_SEQUENCE, 1);
+	put_number(&out->packet, PACKET_FLAGS, out->begun ? 2 : 3);
+	out->begun = true;
+	put_message(&head, TRACE_PACKET, &out->packet);
+	if (head.failed && out->err.code == NP_OK)
+		(void)!np_fail_nomem(&out->err, "the timeline");
+	if (!head.failed)
+		np_buf_add_bytes(&out->text, (const char *)head.bytes.item, head.bytes.count);
+	np_bytes_release(&head.bytes);
+	flush(out, FLUSH_BYTES);
+}
+
+/* The number of a name; a new one is told within the packet in hand. */
+static uint64_t name_number(struct timeline_out *out, const char *name)
+{
+	np_str id = NP_STR_NONE;
+
+	if (out->err.code != NP_OK ||
+	    np_strtab_add(out->names, name, strlen(name), &id, &out->err) < 0)
+		return 0;
+	if (np_strtab_count(out->names) > out->names_written) {
+		struct np_bytes_writer entry = { 0 };
+		struct np_bytes_writer interned = { 0 };
+
+		out->names_written = np_strtab_count(out->names);
+		put_number(&entry, NAME_ID, (uint64_t)id + 1);
+		put_string(&entry, NAME_TEXT, name);
+		put_message(&interned, INTERNED_NAME, &entry);
+		put_message(&out->packet, PACKET_INTERNED, &interned);
+		np_bytes_release(&entry.bytes);
+		np_bytes_release(&interned.bytes);
+	}
+	return (uint64_t)id + 1;
+}
+
+static void put_process_packet(struct timeline_out *out, int32_t process, const char *name)
+{
+	struct np_bytes_writer about = { 0 };
+
+	put_number(&about, PROCESS_PID, (uint64_t)process);
+	put_number(&about, PROCESS_SORT, (uint64_t)process);
+	put_string(&about, PROCESS_NAME, name);
+	put_number(&out->part, TRACK_UUID, track_uuid(process, 0));
+	put_message(&out->part, TRACK_PROCESS, &about);
+	put_message(&out->packet, PACKET_TRACK, &out->part);
+	np_bytes_release(&about.bytes);
+	end_packet(out);
+}
+
+static void put_track_packet(struct timeline_out *out, int32_t process, int32_t track,
+			     const char *name, bool counter)
+{
+	put_number(&out->part, TRACK_UUID, track_uuid(process, track));
+	put_string(&out->part, TRACK_NAME, name);
+	put_number(&out->part, TRACK_PARENT, track_uuid(process, 0));
+	if (counter)
+		put_bytes(&out->part, TRACK_COUNTER, "", 0);
+	put_number(&out->part, TRACK_RANK, (uint64_t)track);
+	put_message(&out->packet, PACKET_TRACK, &out->part);
+	end_packet(out);
+}
+
+static void put_annotation(struct timeline_out *out, const struct timeline_arg *arg)
+{
+	struct np_bytes_writer annotation = { 0 };
+
+	put_string(&annotation, ANNOTATION_NAME, arg->name);
+	if (arg->text)
+		put_string(&annotation, ANNOTATION_TEXT, arg->text);
+	else
+		put_number(&annotation, ANNOTATION_INT, (uint64_t)arg->number);
+	put_message(&out->part, EVENT_ANNOTATION, &annotation);
+	np_bytes_release(&annotation.bytes);
+}
+
+static void begin_packet(struct timeline_out *out, int32_t process, int32_t track, np_ns time,
+			 unsigned type)
+{
+	/* Viewers take times before the base for none. */
+	put_number(&out->packet, PACKET_TIMESTAMP, time > 0 ? (uint64_t)time : 0);
+	put_number(&out->part, EVENT_TYPE, type);
+	put_number(&out->part, EVENT_TRACK, track_uuid(process, track));
+	out->events++;
+}
+
+static void put_slice_packets(struct timeline_out *out, const struct timeline_slice *slice)
+{
+	const struct timeline_arg length = { .name = "dur_ns", .number = slice->length };
+
+	begin_packet(out, slice->process, slice->track, slice->begin, TYPE_BEGIN);
+	put_number(&out->part, EVENT_NAME, name_number(out, slice->name ? slice->name : "?"));
+	put_annotation(out, &length);
+	for (size_t i = 0; i < TIMELINE_ARGS && slice->args[i].name; i++) {
+		if (slice->args[i].text || slice->args[i].number != NP_UNKNOWN)
+			put_annotation(out, &slice->args[i]);
+	}
+	for (size_t i = 0; i < slice->from_count; i++)
+		put_fixed(&out->part, EVENT_FROM, slice->from[i]);
+	if (slice->to != 0)
+		put_fixed(&out->part, EVENT_TO, slice->to);
+	put_message(&out->packet, PACKET_EVENT, &out->part);
+	end_packet(out);
+	begin_packet(out, slice->process, slice->track, slice->begin + slice->length, TYPE_END);
+	put_message(&out->packet, PACKET_EVENT, &out->part);
+	end_packet(out);
+}
+
+/* --- both ------------------------------------------------------------------------------------ */
+
+void timeline_out_about(struct timeline_out *out, const struct timeline_arg *facts)
+{
+	struct timeline_slice slice = { .process = ABOUT_PROCESS,
+					.track = 1,
+					.length = 1,
+					.name = "about this file",
+					.category = "about" };
+
+	timeline_out_process(out, ABOUT_PROCESS, "npuprof timeline");
+	timeline_out_track(out, ABOUT_PROCESS, 1, "about");
+	for (size_t i = 0; i < TIMELINE_ARGS && facts[i].name; i++)
+		slice.args[i] = facts[i];
+	timeline_out_slice(out, &slice);
+}
+
+void timeline_out_process(struct timeline_out *out, int32_t process, const char *name)
+{
+	if (out->form == TIMELINE_PROTO)
+		put_process_packet(out, process, name);
+	else
+		put_name(out, "process", process, 0, name);
+}
+
+void timeline_out_track(struct timeline_out *out, int32_t process, int32_t track, const char *name)
+{
+	if (out->form == TIMELINE_PROTO)
+		put_track_packet(out, process, track, name, false);
+	else
+		put_name(out, "thread", process, track, name);
+}
+
+void timeline_out_counter_track(struct timeline_out *out, int32_t process, int32_t track,
+				const char *name)
+{
+	/* In JSON the first value makes the track. */
+	if (out->form == TIMELINE_PROTO)
+		put_track_packet(out, process, track, name, true);
+}
+
+void timeline_out_slice(struct timeline_out *out, const struct timeline_slice *slice)
+{
+	if (out->form == TIMELINE_PROTO)
+		put_slice_packets(out, slice);
+	else
+		put_slice(out, slice);
+}
+
+void timeline_out_counter(struct timeline_out *out, int32_t process, int32_t track, const char *name,
+			  np_ns time, int64_t value)
+{
+	if (out->form == TIMELINE_PROTO) {
+		begin_packet(out, process, track, time, TYPE_COUNTER);
+		put_number(&out->part, EVENT_VALUE, (uint64_t)value);
+		put_message(&out->packet, PACKET_EVENT, &out->part);
+		end_packet(out);
+		return;
+	}
+	begin_event(out);
+	np_buf_printf(&out->text, "{\"ph\":\"C\",\"pid\":%" PRId32 ",\"name\":", process);
+	put_quoted(&out->text, name);
+	np_buf_add(&out->text, ",\"ts\":");
+	put_time(&out->text, time);
+	np_buf_printf(&out->text, ",\"args\":{\"value\":%" PRId64 "}}", value);
+	flush(out, FLUSH_BYTES);
+}
+
+int timeline_out_end(struct timeline_out *out, struct np_err *err)
+{
+	if (out->form != TIMELINE_PROTO)
+		np_buf_add(&out->text, out->begun ? "\n]\n" : "[]\n");
+	flush(out, 0);
+	if (out->err.code == NP_OK && out->gz)
+		(void)!np_gz_writer_end(out->gz, &out->err);
+	return out->err.code == NP_OK ? NP_OK : np_fail(err, out->err.code, "%s", out->err.text);
+}
