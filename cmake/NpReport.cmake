@@ -1,4 +1,4 @@
-# The page: its sources in npuprof, its markup, style and script embedded.
+# The page and the timeline: their sources in npuprof, markup, style and script of the page embedded.
 file(GLOB report_sources CONFIGURE_DEPENDS report/*.c)
 set(report_assets ${PROJECT_SOURCE_DIR}/report/page.html ${PROJECT_SOURCE_DIR}/report/page.css
   ${PROJECT_SOURCE_DIR}/report/page.js)
@@ -8,4 +8,4 @@ add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/page_assets.c
     -P ${PROJECT_SOURCE_DIR}/cmake/NpEmbed.cmake
   DEPENDS ${report_assets} ${PROJECT_SOURCE_DIR}/cmake/NpEmbed.cmake VERBATIM)
 target_sources(npuprof PRIVATE ${report_sources} ${PROJECT_BINARY_DIR}/page_assets.c)
-install(FILES doc/npuprof-report.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES doc/npuprof-report.1 doc/npuprof-timeline.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)

@@ -210,12 +210,13 @@ static int choose_slice(const struct np_analysis *analysis, bool *ranks,
 	size_t count = 0;
 	int rc;
 
-	how->only = analysis->cluster->steps.count > 0 ? analysis->cluster->steps.item[0]
-						       : NP_STR_NONE;
+	how->only =
+		analysis->cluster->steps.count > 0 ? analysis->cluster->steps.item[0] : NP_STR_NONE;
 	rc = timeline_choose(analysis, ranks, &how->only, err);
 	for (size_t i = 0; i < run->sources.count; i++)
 		count += ranks[i];
-	for (size_t i = 0, some = 0; count == 0 && i < run->sources.count && some < SOME_RANKS; i++) {
+	for (size_t i = 0, some = 0; count == 0 && i < run->sources.count && some < SOME_RANKS;
+	     i++) {
 		ranks[i] = run->ranks[i] != NULL;
 		some += ranks[i];
 	}

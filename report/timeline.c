@@ -45,6 +45,7 @@ struct timeline_pen {
 	int32_t process;
 	int32_t tracks;
 	NP_VEC(struct timeline_lane) lanes;
+	NP_VEC(np_ns) ends; /* by track: of its last slice */
 	struct np_err *err;
 };
 
@@ -92,16 +93,37 @@ static int find_track(struct timeline_pen *pen, int64_t key, const char *name, n
 	return NP_OK;
 }
 
+/*
+ * Slices of a track follow each other on the rank's clock. On the common one, which drifts
+ * against it, rounding may let them touch by a nanosecond: the later gives way.
+ */
+static void put(struct timeline_pen *pen, struct timeline_slice *slice)
+{
+	np_ns *end;
+
+	while (pen->ends.count <= (size_t)slice->track) {
+		end = np_vec_add(&pen->ends, &pen->out->err);
+		if (!end)
+			return;
+		*end = -NP_NS_MAX;
+	}
+	end = &pen->ends.item[slice->track];
+	if (slice->begin < *end)
+		slice->begin = *end;
+	*end = slice->begin + slice->length;
+	timeline_out_slice(pen->out, slice);
+}
+
 static void draw(struct timeline_pen *pen, int32_t track, np_ns begin, np_ns length,
 		 const char *name, const char *category)
 {
 	if (length > 0)
-		timeline_out_slice(pen->out, &(struct timeline_slice){ .process = pen->process,
-								       .track = track,
-								       .begin = begin,
-								       .length = length,
-								       .name = name,
-								       .category = category });
+		put(pen, &(struct timeline_slice){ .process = pen->process,
+						   .track = track,
+						   .begin = begin,
+						   .length = length,
+						   .name = name,
+						   .category = category });
 }
 
 /* --- steps and idle time --------------------------------------------------------------------- */
@@ -126,7 +148,7 @@ static void draw_step(struct timeline_pen *pen, const struct np_step_time *time)
 
 	(void)snprintf(name, sizeof(name), "step %s", id ? id : "-");
 	slice.name = name;
-	timeline_out_slice(pen->out, &slice);
+	put(pen, &slice);
 }
 
 static const char *idle_name(enum np_leaf_kind kind)
@@ -264,15 +286,16 @@ static int draw_kernels(struct timeline_pen *pen)
 						.length = each->end - each->start,
 						.name = type ? type : name,
 						.category = "compute",
-						.args = { { "name", 0, name ? name : "?" },
-							  { shapes ? "shapes" : NULL, 0, shapes } } };
+						.args = {
+							{ "name", 0, name ? name : "?" },
+							{ shapes ? "shapes" : NULL, 0, shapes } } };
 		char track[48];
 
 		if (!wants_step(pen, each->step) || each->schedule)
 			continue;
 		(void)snprintf(track, sizeof(track), "computing, stream %" PRId64, each->stream);
 		rc = find_track(pen, each->stream, track, each->start, each->end, &slice.track);
-		timeline_out_slice(pen->out, &slice);
+		put(pen, &slice);
 	}
 	return rc;
 }
@@ -360,23 +383,22 @@ static int draw_op(struct timeline_pen *pen, uint32_t index)
 	np_ns longest;
 	uint32_t last = last_member(analysis, instance, &longest);
 	uint64_t arrows[MOST_ARROWS];
-	struct timeline_slice slice = {
-		.process = pen->process,
-		.begin = at(pen, op->start),
-		.length = wait == NP_UNKNOWN ? op->end - op->start : wait,
-		.category = wait == NP_UNKNOWN ? "comm" : "wait",
-		.args = { { "operator", 0, np_run_text(analysis->run, op->name) },
-			  { "bytes", op->bytes, NULL },
-			  { "ranks", instance->expected, NULL } }
-	};
+	struct timeline_slice slice = { .process = pen->process,
+					.begin = at(pen, op->start),
+					.length = wait == NP_UNKNOWN ? op->end - op->start : wait,
+					.category = wait == NP_UNKNOWN ? "comm" : "wait",
+					.args = { { "operator", 0,
+						    np_run_text(analysis->run, op->name) },
+						  { "bytes", op->bytes, NULL },
+						  { "ranks", instance->expected, NULL } } };
 	char name[160];
 	char track[96];
 	int rc;
 
 	communicator_name(pen, op, track, sizeof(track));
 	rc = find_track(pen, INT64_MIN + op->group, track, op->start, op->end, &slice.track);
-	(void)snprintf(name, sizeof(name), "%s%s", wait == NP_UNKNOWN ? "" : "wait: ",
-		       np_run_text(analysis->run, op->type));
+	(void)snprintf(name, sizeof(name), "%s%s",
+		       wait == NP_UNKNOWN ? "" : "wait: ", np_run_text(analysis->run, op->type));
 	slice.name = name;
 	if (last == slot) {
 		slice.from = arrows;
@@ -384,17 +406,17 @@ static int draw_op(struct timeline_pen *pen, uint32_t index)
 	}
 	/* The arrow begins where the last one came, at the first slice that it has. */
 	if (slice.length > 0 || wait == NP_UNKNOWN) {
-		timeline_out_slice(pen->out, &slice);
+		put(pen, &slice);
 		slice.from_count = 0;
 	}
 	if (wait == NP_UNKNOWN || wait >= op->end - op->start)
 		return rc;
-	slice.begin += wait;
+	slice.begin = at(pen, op->start + wait);
 	slice.length = op->end - op->start - wait;
 	slice.category = "transfer";
 	slice.name = np_run_text(analysis->run, op->type);
 	slice.to = arrow_to(pen, instance, slot, last, longest);
-	timeline_out_slice(pen->out, &slice);
+	put(pen, &slice);
 	return rc;
 }
 
@@ -416,7 +438,7 @@ static int draw_calls(struct timeline_pen *pen)
 		(void)snprintf(track, sizeof(track), "host, thread %" PRId64, call->tid);
 		rc = find_track(pen, INT64_MAX - call->tid, track, call->start, call->end,
 				&slice.track);
-		timeline_out_slice(pen->out, &slice);
+		put(pen, &slice);
 	}
 	return rc;
 }
@@ -458,8 +480,11 @@ static void put_process(struct timeline_pen *pen)
 	const struct {
 		const char *name;
 		int32_t value;
-	} dimensions[] = { { "dp", place->dp }, { "tp", place->tp }, { "pp", place->pp },
-			   { "cp", place->cp }, { "ep", place->ep } };
+	} dimensions[] = { { "dp", place->dp },
+			   { "tp", place->tp },
+			   { "pp", place->pp },
+			   { "cp", place->cp },
+			   { "ep", place->ep } };
 
 	np_buf_printf(&name, "rank %" PRId32, pen->rank->id);
 	if (host && !pen->options->anonymous)
@@ -477,6 +502,7 @@ static int draw_rank(struct timeline_pen *pen)
 	int rc;
 
 	pen->lanes.count = 0;
+	pen->ends.count = 0;
 	pen->tracks = FIRST_TRACK;
 	put_process(pen);
 	rc = draw_steps(pen);
@@ -527,8 +553,7 @@ static np_ns find_base(const struct np_analysis *analysis, const bool *drawn)
 		for (size_t j = 0; drawn[i] && j < rank->times.count; j++) {
 			np_ns begin = rank->times.item[j].begin;
 
-			if (begin != NP_UNKNOWN &&
-			    np_clock_time(analysis->clock, i, begin) < base)
+			if (begin != NP_UNKNOWN && np_clock_time(analysis->clock, i, begin) < base)
 				base = np_clock_time(analysis->clock, i, begin);
 		}
 	}
@@ -566,15 +591,15 @@ static void draw_path(struct timeline_pen *pen)
 
 		np_path_leaf(analysis, piece, leaf, sizeof(leaf));
 		timeline_out_slice(
-			pen->out,
-			&(struct timeline_slice){
-				.process = PATH_PROCESS,
-				.track = 1,
-				.begin = now,
-				.length = piece->ns,
-				.name = leaf,
-				.category = "path",
-				.args = { { "rank", analysis->run->ranks[piece->rank]->id, NULL } } });
+			pen->out, &(struct timeline_slice){
+					  .process = PATH_PROCESS,
+					  .track = 1,
+					  .begin = now,
+					  .length = piece->ns,
+					  .name = leaf,
+					  .category = "path",
+					  .args = { { "rank", analysis->run->ranks[piece->rank]->id,
+						      NULL } } });
 		now += piece->ns;
 	}
 }
@@ -596,9 +621,10 @@ static bool *find_drawn(const struct np_analysis *analysis, const struct timelin
 		/* Of a single rank no other is asked for. */
 		drawn[i] = related && (component != NP_CLOCK_ALONE || np_run_used(run) == 1);
 		if (!drawn[i])
-			np_note_add(notes, NP_NOTE_SKIPPED, run->ranks[i]->id, run->ranks[i]->path,
-				    "timeline",
-				    "its clock is not known: it shares no operator with the others");
+			np_note_add(
+				notes, NP_NOTE_SKIPPED, run->ranks[i]->id, run->ranks[i]->path,
+				"timeline",
+				"its clock is not known: it shares no operator with the others");
 	}
 	return drawn;
 }
@@ -647,6 +673,7 @@ int timeline_write(struct timeline_out *out, const struct np_analysis *analysis,
 	draw_path(&pen);
 	rc = draw_ranks(&pen, drawn);
 	np_vec_release(&pen.lanes);
+	np_vec_release(&pen.ends);
 	free(drawn);
 	return rc == NP_OK ? timeline_out_end(out, err) : rc;
 }
@@ -656,7 +683,8 @@ int timeline_write(struct timeline_out *out, const struct np_analysis *analysis,
 /* Bytes of one event in plain JSON, about. */
 #define EVENT_BYTES 190
 
-int64_t timeline_estimate(const struct np_analysis *analysis, const struct timeline_options *options)
+int64_t timeline_estimate(const struct np_analysis *analysis,
+			  const struct timeline_options *options)
 {
 	const struct np_run *run = analysis->run;
 	int64_t events = (int64_t)analysis->path.pieces.count;

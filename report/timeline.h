@@ -16,6 +16,7 @@
 #include "timeline_out.h"
 
 #include "npuprof/analysis.h"
+#include "npuprof/notes.h"
 
 struct timeline_options {
 	bool host;         /* also the calls that launch tasks */
@@ -31,7 +32,8 @@ int timeline_write(struct timeline_out *out, const struct np_analysis *analysis,
 		   struct np_err *err) NP_MUST_USE;
 
 /* About how many bytes the file will have as plain JSON. */
-int64_t timeline_estimate(const struct np_analysis *analysis, const struct timeline_options *options);
+int64_t timeline_estimate(const struct np_analysis *analysis,
+			  const struct timeline_options *options);
 
 /*
  * The slice that shows the verdict: its rank, the peer that does best, those through whom

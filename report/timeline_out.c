@@ -15,7 +15,7 @@
 /* Tracks of the protobuf are known by one number. */
 static uint64_t track_uuid(int32_t process, int32_t track)
 {
-	return (uint64_t)(uint32_t)process << 32 | (uint32_t)track;
+	return (uint64_t)(uint32_t)process << 10 | (uint32_t)track;
 }
 
 int timeline_out_init(struct timeline_out *out, enum timeline_form form, FILE *stream,
@@ -186,10 +186,12 @@ enum {
 	EVENT_VALUE = 30,
 	EVENT_FROM = 47,
 	EVENT_TO = 48,
-	ANNOTATION_NAME = 10,
+	ANNOTATION_NAME = 1,
 	ANNOTATION_INT = 4,
-	ANNOTATION_TEXT = 6,
+	ANNOTATION_TEXT = 17,
 	INTERNED_NAME = 2,
+	INTERNED_ANNOTATION = 3,
+	INTERNED_TEXT = 29,
 	NAME_ID = 1,
 	NAME_TEXT = 2,
 };
@@ -258,22 +260,37 @@ static void end_packet(struct timeline_out *out)
 	flush(out, FLUSH_BYTES);
 }
 
-/* The number of a name; a new one is told within the packet in hand. */
-static uint64_t name_number(struct timeline_out *out, const char *name)
+/* What a text is in the protobuf; each kind has numbers of its own. */
+enum interned_kind {
+	KIND_NAME,       /* of a slice */
+	KIND_ANNOTATION, /* of an argument */
+	KIND_TEXT,       /* that an argument is */
+};
+
+/*
+ * The number of a text, which is the same in all kinds; a new one is told within the packet
+ * in hand, in all kinds, since one table serves them.
+ */
+static uint64_t text_number(struct timeline_out *out, const char *text)
 {
+	static const unsigned fields[] = { [KIND_NAME] = INTERNED_NAME,
+					   [KIND_ANNOTATION] = INTERNED_ANNOTATION,
+					   [KIND_TEXT] = INTERNED_TEXT };
 	np_str id = NP_STR_NONE;
 
 	if (out->err.code != NP_OK ||
-	    np_strtab_add(out->names, name, strlen(name), &id, &out->err) < 0)
+	    np_strtab_add(out->names, text, strlen(text), &id, &out->err) < 0)
 		return 0;
 	if (np_strtab_count(out->names) > out->names_written) {
 		struct np_bytes_writer entry = { 0 };
 		struct np_bytes_writer interned = { 0 };
 
 		out->names_written = np_strtab_count(out->names);
-		put_number(&entry, NAME_ID, (uint64_t)id + 1);
-		put_string(&entry, NAME_TEXT, name);
-		put_message(&interned, INTERNED_NAME, &entry);
+		for (size_t i = 0; i < NP_COUNT(fields); i++) {
+			put_number(&entry, NAME_ID, (uint64_t)id + 1);
+			put_string(&entry, NAME_TEXT, text);
+			put_message(&interned, fields[i], &entry);
+		}
 		put_message(&out->packet, PACKET_INTERNED, &interned);
 		np_bytes_release(&entry.bytes);
 		np_bytes_release(&interned.bytes);
@@ -312,9 +329,9 @@ static void put_annotation(struct timeline_out *out, const struct timeline_arg *
 {
 	struct np_bytes_writer annotation = { 0 };
 
-	put_string(&annotation, ANNOTATION_NAME, arg->name);
+	put_number(&annotation, ANNOTATION_NAME, text_number(out, arg->name));
 	if (arg->text)
-		put_string(&annotation, ANNOTATION_TEXT, arg->text);
+		put_number(&annotation, ANNOTATION_TEXT, text_number(out, arg->text));
 	else
 		put_number(&annotation, ANNOTATION_INT, (uint64_t)arg->number);
 	put_message(&out->part, EVENT_ANNOTATION, &annotation);
@@ -333,11 +350,8 @@ static void begin_packet(struct timeline_out *out, int32_t process, int32_t trac
 
 static void put_slice_packets(struct timeline_out *out, const struct timeline_slice *slice)
 {
-	const struct timeline_arg length = { .name = "dur_ns", .number = slice->length };
-
 	begin_packet(out, slice->process, slice->track, slice->begin, TYPE_BEGIN);
-	put_number(&out->part, EVENT_NAME, name_number(out, slice->name ? slice->name : "?"));
-	put_annotation(out, &length);
+	put_number(&out->part, EVENT_NAME, text_number(out, slice->name ? slice->name : "?"));
 	for (size_t i = 0; i < TIMELINE_ARGS && slice->args[i].name; i++) {
 		if (slice->args[i].text || slice->args[i].number != NP_UNKNOWN)
 			put_annotation(out, &slice->args[i]);
@@ -402,8 +416,8 @@ void timeline_out_slice(struct timeline_out *out, const struct timeline_slice *s
 		put_slice(out, slice);
 }
 
-void timeline_out_counter(struct timeline_out *out, int32_t process, int32_t track, const char *name,
-			  np_ns time, int64_t value)
+void timeline_out_counter(struct timeline_out *out, int32_t process, int32_t track,
+			  const char *name, np_ns time, int64_t value)
 {
 	if (out->form == TIMELINE_PROTO) {
 		begin_packet(out, process, track, time, TYPE_COUNTER);

@@ -35,7 +35,7 @@ struct timeline_out {
 	struct np_buf text;
 	struct np_bytes_writer packet;
 	struct np_bytes_writer part;
-	struct np_strtab *names; /* of the protobuf: written once, then by number */
+	struct np_strtab *names; /* texts of the protobuf: written once, then by number */
 	size_t names_written;
 	bool begun;
 	struct np_err err;
@@ -55,7 +55,7 @@ struct timeline_slice {
 	int32_t process;
 	int32_t track;
 	np_ns begin;
-	np_ns length; /* shown as args.dur_ns, exactly */
+	np_ns length; /* in JSON also as args.dur_ns, exactly */
 	const char *name;
 	const char *category;
 	struct timeline_arg args[TIMELINE_ARGS];
@@ -75,8 +75,8 @@ void timeline_out_slice(struct timeline_out *out, const struct timeline_slice *s
 /* Before the values of a counter. */
 void timeline_out_counter_track(struct timeline_out *out, int32_t process, int32_t track,
 				const char *name);
-void timeline_out_counter(struct timeline_out *out, int32_t process, int32_t track, const char *name,
-			  np_ns time, int64_t value);
+void timeline_out_counter(struct timeline_out *out, int32_t process, int32_t track,
+			  const char *name, np_ns time, int64_t value);
 int timeline_out_end(struct timeline_out *out, struct np_err *err) NP_MUST_USE;
 void timeline_out_release(struct timeline_out *out);
 

@@ -15,8 +15,8 @@ packages="
 	libopenmpi-dev openmpi-bin
 	libxlsxwriter-dev libcmocka-dev sqlite3 clang-format shellcheck python3"
 
-# Without these the test of the page is skipped.
-browser="chromium chromium-driver python3-selenium"
+# Without these tests of the page and of the timeline are skipped.
+browser="chromium chromium-driver python3-selenium protobuf-compiler"
 
 if [ "${1:-}" = --list ]; then
 	# shellcheck disable=SC2086

@@ -36,6 +36,7 @@ expect_stdout <<-END
 	compare
 	advisor
 	report
+	timeline
 	rules
 	collect
 	ctl

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* zlib promises to leave its input alone if asked to. */
+#define ZLIB_CONST
 #include <zlib.h>
 
 /* Small enough to stay in a core's second cache, large enough to make calls cheap. */
@@ -382,7 +384,7 @@ int np_gz_write(struct np_gz_writer *writer, const void *bytes, size_t length, s
 	while (length > 0 && rc == NP_OK) {
 		size_t part = length < UINT_MAX ? length : UINT_MAX;
 
-		writer->zip.next_in = (z_const Bytef *)bytes;
+		writer->zip.next_in = bytes;
 		writer->zip.avail_in = (uInt)part;
 		rc = deflate_all(writer, Z_NO_FLUSH, err);
 		bytes = (const char *)bytes + part;

@@ -1,0 +1,122 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# All ranks on one clock in one file: what is in it sums to what the analysis says.
+. "$(dirname "$0")/lib.sh"
+need_program python3
+
+run "$synth" -q -o "$work/run" --ranks 4 --tp 2 --pp 2 --dp 1 --hosts 2 --steps 3 --layers 2 --slow-rank 3:1.5 \
+	--clock-skew host1:3ms:20 --memory
+"$npuprof" cluster -q -d "$work/run" -o "$work/out" -f json >"$work/cluster.json"
+
+behaviour 'it goes where -o says, and its size is foretold'
+before=$(snapshot "$work/run")
+run "$npuprof" timeline -d "$work/run" -o "$work/t.json"
+expect_exit 0
+expect_equal "$(cat "$work/stdout")" "$work/t.json"
+expect_stderr_has '4 of 4 ranks, about '
+expect_equal "$(snapshot "$work/run")" "$before"
+
+behaviour 'slices of a track follow each other; their sums are those of the analysis, to the nanosecond'
+cat >"$work/sums.py" <<'EOF'
+import collections, json, sys
+events = json.load(open(sys.argv[1]))
+cluster = json.load(open(sys.argv[2]))
+slices = [e for e in events if e["ph"] == "X"]
+tracks = collections.defaultdict(list)
+for e in slices:
+    tracks[e["pid"], e["tid"]].append((round(e["ts"] * 1000), e["args"]["dur_ns"]))
+overlaps = 0
+for track in tracks.values():
+    end = None
+    for begin, length in sorted(track):
+        overlaps += end is not None and begin < end
+        end = begin + length
+print("overlaps", overlaps)
+def total(category):
+    return sum(e["args"]["dur_ns"] for e in slices if e["cat"] == category)
+steps = [rank for step in cluster["steps"] for rank in step["ranks"]]
+sums = [s for c in cluster["communicators"] for s in c["steps"]]
+print("span", total("step") - sum(r["span_ns"] for r in steps))
+print("wait", total("wait") - sum(s["wait_ns"] for s in sums))
+print("transfer", total("transfer") - sum(s["transit_ns"] for s in sums))
+print("idle", total("idle") - sum(r["free_ns"] + (r["between_ns"] or 0) for r in steps))
+leaves = collections.Counter()
+for r in steps:
+    for part in r["partition"]:
+        if part["leaf"].split("/")[0] in ("free", "between", "memcpy"):
+            leaves[part["leaf"]] += part["ns"]
+drawn = collections.Counter()
+for e in slices:
+    if e["cat"] == "idle":
+        drawn[e["name"]] += e["args"]["dur_ns"]
+print("causes", drawn == leaves)
+# Arrows join slices that are there.
+begins = {(e["pid"], e["tid"], e["ts"]) for e in slices}
+ends = [e for e in events if e["ph"] in "sf"]
+print("arrows", len(ends) > 0, all((e["pid"], e["tid"], e["ts"]) in begins for e in ends),
+      sorted(e["id"] for e in ends if e["ph"] == "s") == sorted(e["id"] for e in ends if e["ph"] == "f"))
+names = [e["args"]["name"] for e in events if e["name"] == "process_name"]
+print("names", sum("rank 3" in n and "host1" in n and "pp1" in n for n in names), any("critical path" in n for n in names))
+about = next(e for e in slices if e["cat"] == "about")["args"]
+print("about", about["base_ns"] > 0, about["clock"])
+EOF
+run python3 "$work/sums.py" "$work/t.json" "$work/cluster.json"
+expect_stdout <<'EOF'
+overlaps 0
+span 0
+wait 0
+transfer 0
+idle 0
+causes True
+arrows True True True
+names 1 True
+about True collectives
+EOF
+
+behaviour 'compressed it is the same, and the same for any number of threads'
+run "$npuprof" timeline -q -j 3 -d "$work/run" -o "$work/t.json.gz"
+expect_exit 0
+expect_equal "$(gzip -dc "$work/t.json.gz" | sha256sum)" "$(sha256sum <"$work/t.json")"
+run "$npuprof" timeline -q -j 1 -d "$work/run" -o -
+expect_equal "$(sha256sum <"$work/stdout")" "$(sha256sum <"$work/t.json")"
+
+behaviour 'the protobuf has the same slices, in less than half of the bytes'
+run "$npuprof" timeline -q -d "$work/run" -o "$work/t.pftrace"
+expect_exit 0
+expect_equal "$(($(stat -c %s "$work/t.pftrace") * 2 < $(stat -c %s "$work/t.json")))" 1
+if command -v protoc >/dev/null; then
+	protoc --decode perfetto.protos.Trace -I "$NPUPROF_SOURCE/tests/cli" perfetto.proto <"$work/t.pftrace" >"$work/t.txt"
+	expect_equal "$(grep -c 'TYPE_SLICE_BEGIN' "$work/t.txt")" "$(grep -o '"ph":"X"' "$work/t.json" | wc -l)"
+	expect_equal "$(grep -c 'TYPE_SLICE_BEGIN' "$work/t.txt")" "$(grep -c 'TYPE_SLICE_END' "$work/t.txt")"
+	expect_equal "$(grep -c 'terminating_flow_ids' "$work/t.txt")" "$(grep -o '"ph":"f"' "$work/t.json" | wc -l)"
+	# Fields that the schema does not know would be decoded as numbers.
+	expect_equal "$(grep -cE '^ *[0-9]+[:{ ]' "$work/t.txt")" 0
+fi
+
+behaviour 'a slice has the culprit, a peer of it and who waited, in one step'
+run "$npuprof" timeline -d "$work/run" --slice -o "$work/slice.json"
+expect_exit 0
+expect_stderr_has '(a slice; --whole writes all)'
+cat >"$work/slice.py" <<'EOF'
+import json, sys
+events = json.load(open(sys.argv[1]))
+print(any("rank 3" in e["args"]["name"] for e in events if e["name"] == "process_name"),
+      len({e["args"]["step"] for e in events if e.get("cat") == "step"}))
+EOF
+run python3 "$work/slice.py" "$work/slice.json"
+expect_equal "$(cat "$work/stdout")" 'True 1'
+
+behaviour 'launches of the host are there when asked for, and hosts have no names when not'
+run "$npuprof" timeline -q -d "$work/run" --host -o "$work/host.json"
+expect_equal "$(($(grep -c '"cat":"host"' "$work/host.json") > 0))" 1
+run "$npuprof" timeline -q -d "$work/run" --anonymize -o "$work/anonymous.json"
+expect_equal "$(grep -c 'host[01]' "$work/anonymous.json")" 0
+
+behaviour 'what cannot be written, or meant, is one line'
+run "$npuprof" timeline -d "$work/run" -o "$work/t.xml"
+expect_exit 2
+expect_stderr_has 'a timeline is a .json, .json.gz or .pftrace'
+run "$npuprof" timeline -d "$work/run" --slice --whole
+expect_exit 2
+run "$npuprof" timeline -d "$work/run" -o /no/such/place/t.json
+expect_exit 1
