@@ -242,6 +242,16 @@ static bool is_foreign(const struct advisor_report *report, const struct adv_rul
 	       strcmp(column->language, report->language == RULE_ZH ? "zh" : "en") != 0;
 }
 
+/* Is nothing known of a column in the rows that are shown? */
+static bool is_unknown(const struct adv_rows *evidence, size_t column, size_t rows)
+{
+	for (size_t r = 0; r < rows; r++) {
+		if (adv_rows_cell(evidence, r, column)->type != NP_CELL_NULL)
+			return false;
+	}
+	return true;
+}
+
 static size_t rows_shown(const struct advisor_report *report, const struct adv_finding *finding)
 {
 	size_t rows = adv_rows_count(&finding->shown->evidence);
@@ -274,7 +284,7 @@ static int put_evidence(const struct advisor_report *report, const struct adv_fi
 		bool text = adv_rows_cell(evidence, 0, i)->type == NP_CELL_TEXT &&
 			    (!column->format || np_text_begins(column->format, "list"));
 
-		if (is_foreign(report, column))
+		if (is_foreign(report, column) || is_unknown(evidence, i, rows))
 			continue;
 		picked[count] = i;
 		columns[count++] = (struct np_grid_column){
@@ -283,6 +293,8 @@ static int put_evidence(const struct advisor_report *report, const struct adv_fi
 			.may_shrink = NP_CUT_MIDDLE,
 		};
 	}
+	if (count == 0)
+		return NP_OK;
 	grid = np_grid_new(columns, count);
 	if (!grid)
 		return np_fail_nomem(err, "evidence");
@@ -315,7 +327,9 @@ static void put_more(const struct advisor_report *report, const struct adv_findi
 		put_number(report, buf, hints == 1 ? "{1} more hint" : "{1} more hints",
 			   "另有 {1} 条建议", hints);
 	if (rows > 0 || hints > 0)
-		np_buf_printf(buf, ": %s\n", how);
+		np_buf_add(buf, advisor_report_word(report, ": ", "："));
+	if (rows > 0 || hints > 0)
+		np_buf_printf(buf, "%s\n", how);
 }
 
 /* On which rank it is far more than on the one that is shown. */

@@ -51,12 +51,13 @@ run "$npuprof" rules test "$rules"/[!s]*.json "$rules"/schedule.json
 expect_exit 0
 expect_stdout_has ' 0 failed'
 
-behaviour 'every rule speaks English and Chinese and carries at least a test that fires and one that does not'
+behaviour 'every rule speaks English and Chinese, names an address to read, and carries at least a test that fires and one that does not'
 for pack in "$rules"/*.json; do
 	[[ $pack == */schema.json || $pack == */chips.json ]] && continue
 	expect_equal "$(sqlite3 :memory: "SELECT r.value ->> 'id' FROM json_each(readfile('$pack'), '\$.rules') AS r
 		LEFT JOIN json_each(r.value, '\$.tests') AS t GROUP BY r.key HAVING r.value ->> '\$.title.zh' IS NULL OR r.value ->> '\$.message.zh' IS NULL
 		OR EXISTS (SELECT 1 FROM json_each(r.value, '\$.advice') AS a WHERE a.value ->> 'zh' IS NULL)
+		OR coalesce(r.value ->> '\$.docs[0]', '') NOT LIKE 'https://%'
 		OR coalesce(max(t.value ->> '\$.expect.fired'), 0) = 0 OR coalesce(max(t.value ->> '\$.expect.status' = 'clear'), 0) = 0")" ''
 done
 

@@ -127,3 +127,19 @@ pack "$(rule w.cause low NULL ', "cause": "rank:{nobody}"')"
 run "$npuprof" rules check rules.json
 expect_exit 1
 expect_stderr_has "in cause 'rank:{nobody}': there is no value 'nobody'"
+
+behaviour 'a column of which nothing is known is left out on the screen, not in JSON'
+pack "$(rule n.null low NULL ', "evidence": {"columns": ["rank", {"col": "gone", "title": "missing"}]}' | sed "s/'because' AS why/NULL AS gone, 'because' AS why/")"
+run "$npuprof" advisor -q c
+expect_stdout_lacks missing
+run "$npuprof" advisor -q c -f json
+expect_equal "$(finding n.null '$.evidence.columns')" '["rank","gone"]'
+
+behaviour 'files of a rank that contradict each other by a factor head the report'
+for each in c/*/ASCEND_PROFILER_OUTPUT/analysis.db; do
+	sqlite3 "$each" 'UPDATE StepTraceTime SET computing = computing * 3'
+	break
+done
+NPUPROF_RULES=$NPUPROF_SOURCE/rules run "$npuprof" advisor -q c -f json
+expect_equal "$(sqlite3 :memory: "SELECT readfile('$work/stdout') ->> '\$.findings[0].rule', readfile('$work/stdout') ->> '\$.findings[0].severity',
+	readfile('$work/stdout') ->> '\$.findings[0].message' LIKE '%by up to a factor of 3.0: analysis.db%'")" 'profile.contradiction|high|1'

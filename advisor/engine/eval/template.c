@@ -90,15 +90,23 @@ static bool read_words(const char *format, size_t length, struct words *ret)
 	return true;
 }
 
-/* "list(3)": the number, or -1. */
-static int64_t list_limit(const char *format, size_t length)
+/* "list(3)": the number, or -1; "list(3,等)" has a word for what is left out. */
+static int64_t list_limit(const char *format, size_t length, struct words *ret)
 {
+	const char *comma;
 	int64_t number;
+	size_t digits;
 
-	if (length > 6 && strncmp(format, "list(", 5) == 0 && format[length - 1] == ')' &&
-	    np_text_to_int(format + 5, length - 6, &number) && number > 0)
-		return number;
-	return -1;
+	if (length <= 6 || strncmp(format, "list(", 5) != 0 || format[length - 1] != ')')
+		return -1;
+	comma = memchr(format, ',', length);
+	digits = (size_t)((comma ? comma : format + length - 1) - format) - 5;
+	if (!np_text_to_int(format + 5, digits, &number) || number <= 0)
+		return -1;
+	*ret = (struct words){ .several = comma ? comma + 1 : NULL };
+	if (comma)
+		ret->several_length = (size_t)(format + length - 1 - ret->several);
+	return number;
 }
 
 static const char *const plain_formats[] = { "int", "f1", "f2",    "f3",   "pct",
@@ -111,7 +119,8 @@ bool adv_template_knows_format(const char *format, size_t length)
 		    strncmp(plain_formats[i], format, length) == 0)
 			return true;
 	}
-	return list_limit(format, length) > 0 || read_words(format, length, &(struct words){ 0 });
+	return list_limit(format, length, &(struct words){ 0 }) > 0 ||
+	       read_words(format, length, &(struct words){ 0 });
 }
 
 /* Texts of a list: a JSON array, or values between commas. */
@@ -151,7 +160,8 @@ static bool list_of_json(struct list *list, const char *text, size_t length)
 	return true;
 }
 
-static void add_list(struct np_buf *buf, const char *text, size_t length, int64_t limit)
+static void add_list(struct np_buf *buf, const char *text, size_t length, int64_t limit,
+		     const struct words *rest)
 {
 	struct list list = { .buf = buf, .limit = limit };
 	const char *end = text + length;
@@ -167,7 +177,9 @@ static void add_list(struct np_buf *buf, const char *text, size_t length, int64_
 			text = stop + 1;
 		}
 	}
-	if (list.seen > limit)
+	if (list.seen > limit && rest->several)
+		np_buf_printf(buf, " %.*s", (int)rest->several_length, rest->several);
+	else if (list.seen > limit)
 		np_buf_printf(buf, " and %" PRId64 " more", list.seen - limit);
 }
 
@@ -207,7 +219,11 @@ static void add_number(struct np_buf *buf, double number, const char *format, si
 	else if (strncmp(format, "bytes", length) == 0)
 		np_text_bytes(buf, np_double_to_scaled(number, 1));
 	else
-		np_buf_printf(buf, "%.3g GB/s", number);
+		np_buf_printf(buf, "%.*f GB/s",
+			      fabs(number) < 9.995   ? 2
+			      : fabs(number) < 99.95 ? 1
+						     : 0,
+			      number);
 }
 
 static void add_plain(struct np_buf *buf, const struct np_cell *value)
@@ -246,11 +262,12 @@ static void add_formatted(struct np_buf *buf, const struct np_cell *value, const
 		np_buf_add_char(buf, '`');
 		add_plain(buf, value);
 		np_buf_add_char(buf, '`');
-	} else if (value->type == NP_CELL_TEXT && list_limit(format, length) > 0) {
-		add_list(buf, value->text.bytes, value->text.length, list_limit(format, length));
+	} else if (value->type == NP_CELL_TEXT && list_limit(format, length, &words) > 0) {
+		add_list(buf, value->text.bytes, value->text.length,
+			 list_limit(format, length, &words), &words);
 	} else if (value->type == NP_CELL_TEXT && strncmp(format, "ranks", length) == 0) {
 		add_ranks(buf, value->text.bytes, value->text.length);
-	} else if (adv_cell_number(value, &number) && list_limit(format, length) < 0 &&
+	} else if (adv_cell_number(value, &number) && list_limit(format, length, &words) < 0 &&
 		   strncmp(format, "ranks", length) != 0) {
 		add_number(buf, number, format, length);
 	} else {

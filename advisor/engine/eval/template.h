@@ -11,7 +11,7 @@
  * ===========================================================
  *
  * {name} stands for a value, {name|format} for one in a form for people; {{ and
- * }} are braces. Formats: int, f1, f2, f3, pct, dur, bytes, bw, list(n), ranks,
+ * }} are braces. Formats: int, f1, f2, f3, pct, dur, bytes, bw, list(n), list(n,word), ranks,
  * code, count(one,several). What is not known is "?". {name?text} is the text, which
  * may have values in it, unless the value is NULL, zero or empty; in it there are
  * neither braces nor further such texts.
