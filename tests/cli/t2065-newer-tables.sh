@@ -132,3 +132,23 @@ for run in whole alone; do
 		FROM ClusterStepTraceTime WHERE type = 'rank' GROUP BY 1" >$run.sums
 done
 expect 'communication is that of the operators' diff whole.sums alone.sums
+
+behaviour 'a host that is busy is why its rank was idle, where calls do not tell'
+"$synth" -q -o busy --ranks 4 --hosts 4 --steps 4 --layers 2 --kernels-per-layer 4 --host-gap 2:400 --no-analysis || exit 1
+for each in busy/*/*/ascend_pytorch_profiler_?.db; do
+	sqlite3 "$each" 'DELETE FROM CANN_API'
+done
+cause="SELECT value ->> 'rank', value ->> 'cause' FROM json_each(readfile('$work/stdout'), '\$.stragglers') LIMIT 1"
+run "$npuprof" cluster -o busy.out -f json busy
+expect_equal "$(sqlite3 :memory: "$cause")" '2|unknown'
+for each in busy/*/*/ascend_pytorch_profiler_?.db; do
+	sqlite3 "$each" "CREATE TABLE CPU_USAGE (timestampNs INTEGER, cpuId INTEGER, usage REAL);
+		INSERT INTO CPU_USAGE SELECT 1, 0, CASE WHEN rankId = 2 THEN 97 ELSE 30 END FROM RANK_DEVICE_MAP"
+done
+run "$npuprof" cluster -o busy.out -f json busy
+expect_equal "$(sqlite3 :memory: "$cause")" '2|host'
+for each in busy/*/*/ascend_pytorch_profiler_?.db; do
+	sqlite3 "$each" 'UPDATE CPU_USAGE SET usage = 95'
+done
+run "$npuprof" cluster -o busy.out -f json busy
+expect_equal "$(sqlite3 :memory: "$cause")" '2|unknown'

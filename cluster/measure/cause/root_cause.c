@@ -9,6 +9,8 @@
 #include "npuprof/idmap.h"
 #include "npuprof/workers.h"
 
+#include <math.h>
+
 /*
  * What does not depend on charges passed on is found ahead of the walk, for one block
  * of it after the other and on several threads (root_cause_ahead.c): who is charged
@@ -603,6 +605,72 @@ static void decide_rows(struct tracer *tracer)
 	}
 }
 
+/* --- busy hosts ------------------------------------------------------------------------------ */
+
+/* From so much on, in per cent, a host is busy; those of others are at most so busy. */
+#define BUSY_USAGE   90.0
+#define OTHERS_SHARE 0.8
+
+/* How busy the processors of a rank's host were on average; NaN where nobody recorded it. */
+static double host_usage(const struct np_run *run, const struct np_rank *rank)
+{
+	for (size_t i = 0; rank && i < rank->counters.count; i++) {
+		const struct np_counter *each = &rank->counters.item[i];
+
+		if (each->level && each->samples > 0 &&
+		    strcmp(np_strtab_text(run->strings, each->table), "CPU_USAGE") == 0)
+			return each->total / (double)each->samples;
+	}
+	return NAN;
+}
+
+/* Is the host of this rank busy, and those of the others are not? */
+static bool alone_busy(const double *usages, size_t count, size_t rank)
+{
+	double others = 0;
+	size_t known = 0;
+
+	if (isnan(usages[rank]) || usages[rank] < BUSY_USAGE)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		if (i == rank || isnan(usages[i]) || usages[i] >= BUSY_USAGE)
+			continue;
+		others += usages[i];
+		known++;
+	}
+	return known > 0 && others / (double)known <= OTHERS_SHARE * usages[rank];
+}
+
+/* Why a rank was idle is not known without its calls; a host that is busy is a reason. */
+static int blame_busy_hosts(struct tracer *tracer)
+{
+	const struct np_run *run = tracer->align->run;
+	struct np_root_causes *causes = tracer->causes;
+	double *usages = calloc(causes->rank_count + 1, sizeof(*usages));
+
+	if (!usages)
+		return np_fail_nomem(tracer->err, "origins of waiting");
+	for (size_t i = 0; i < causes->rank_count; i++)
+		usages[i] = host_usage(run, run->ranks[i]);
+	for (size_t i = 0; i < causes->rank_count; i++) {
+		np_ns *by_cause = causes->ranks[i].by_cause;
+
+		if (by_cause[NP_CAUSE_UNKNOWN] == 0 || !alone_busy(usages, causes->rank_count, i))
+			continue;
+		by_cause[NP_CAUSE_HOST] += by_cause[NP_CAUSE_UNKNOWN];
+		by_cause[NP_CAUSE_UNKNOWN] = 0;
+		for (size_t row = 0; row < tracer->charges->rows.count; row++) {
+			if (tracer->charges->rows.item[row].rank == i &&
+			    causes->rows[row].cause == NP_CAUSE_UNKNOWN)
+				causes->rows[row].cause = NP_CAUSE_HOST;
+		}
+	}
+	free(usages);
+	return NP_OK;
+}
+
+/* --- all of it ------------------------------------------------------------------------------- */
+
 static int trace(struct tracer *tracer, size_t threads)
 {
 	int rc = ahead_init(&tracer->ahead, &tracer->explainer, threads, tracer->err);
@@ -620,6 +688,7 @@ static int trace(struct tracer *tracer, size_t threads)
 		trace_left_behind(tracer);
 		steps_count_heavy(&tracer->steps, tracer->causes);
 		decide_rows(tracer);
+		rc = blame_busy_hosts(tracer);
 	}
 	return rc;
 }
