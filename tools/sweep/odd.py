@@ -56,6 +56,14 @@ RUNS = {
     'noanalysis': ['--no-analysis'],
     'memory': ['--memory', '--format', 'text'],
     'manifest': ['--manifest'],
+    'lines': ['--format', 'msmonitor-jsonl'],
+    'ccu': ['--engine', 'ccu'],
+    'dpu': ['--engine', 'dpu', '--schema', '1.2'],
+    'files': ['--layout', 'files', '--format', 'text'],
+    'outputs': ['--layout', 'outputs', '--format', 'both'],
+    'vllm': ['--layout', 'vllm', '--format', 'text', '--no-steps', '--tp', '2'],
+    'flat': ['--layout', 'flat'],
+    'lone': ['--layout', 'outputs', '--format', 'msprof-text'],
 }
 
 
@@ -738,6 +746,112 @@ def one_trace_given(to):
 def one_table_given(to):
     os.makedirs(to)
     shutil.copy(outputs('text')[2] + '/kernel_details.csv', to + '/kernel_details (1).csv')
+
+
+@case()
+def monitor_lines(to):
+    copy(run_dir('lines'), to)
+
+
+@case(ranks=4, status=(3,), whole=False)
+def monitor_lines_beside_captures(to):
+    """Both saw the same ranks: one capture of each is left out."""
+    copy_run('db', to)
+    for each in glob.glob(run_dir('lines') + '/*.jsonl'):
+        shutil.copy(each, to)
+
+
+@case()
+def monitor_lines_packed(to):
+    os.makedirs(to)
+    for each in glob.glob(run_dir('lines') + '/*.jsonl'):
+        with open(each, 'rb') as file, gzip.open(f'{to}/{os.path.basename(each)}.gz', 'wb') as packed:
+            packed.write(file.read())
+
+
+@case()
+def engine_ccu(to):
+    copy_run('ccu', to)
+
+
+@case()
+def engine_dpu(to):
+    copy_run('dpu', to)
+
+
+@case()
+def layout_files(to):
+    copy(run_dir('files'), to)
+
+
+@case()
+def layout_outputs(to):
+    copy(run_dir('outputs'), to)
+
+
+@case()
+def layout_flat_deep_with_spaces(to):
+    copy(run_dir('flat'), to + '/my data/of may/x')
+
+
+@case()
+def layout_lone_msprof(to):
+    copy(run_dir('lone'), to)
+
+
+@case(whole=False)
+def layout_vllm_without_steps(to):
+    copy(run_dir('vllm'), to)
+
+
+@case(whole=False, status=(0, 3))
+def every_kind_of_file_at_once(to):
+    for rank, kind in enumerate(('db', 'text', 'mstext', 'msprof')):
+        each = captures(kind)[rank]
+        copy(each, f'{to}/{os.path.basename(each)}')
+
+
+@case(whole=False, status=(0, 3))
+def every_node_another_form(to):
+    for node, kind in enumerate(('db', 'gz', 'ms', 'mstextual')):
+        each = captures(kind)[node]
+        copy(each, f'{to}/node-{node}/{os.path.basename(each)}')
+
+
+@case()
+def text_crlf_gz_spaces_no_metadata(to):
+    for rank, each in enumerate(outputs('text')):
+        copy(each, f'{to}/Neuer Ordner (2)/rank_{rank}/{OUTPUT}')
+    every(to + '/**/*.csv', crlf)
+
+    def pack(path):
+        with open(path, 'rb') as file, gzip.open(path + '.gz', 'wb') as packed:
+            packed.write(file.read())
+        os.remove(path)
+
+    every(to + '/**/trace_view.json', pack)
+
+
+@case(status=(0, 3))
+def read_only_wal_left(to):
+    wal_left_behind(to)
+    for top, dirs, files in os.walk(to):
+        for name in files:
+            os.chmod(os.path.join(top, name), 0o444)
+        os.chmod(top, 0o555)
+
+
+@case(ranks=1, whole=False)
+def thirty_windows_of_a_rank(to):
+    for number in range(30):
+        each = captures('db')[0]
+        copy(each, f'{to}/' + os.path.basename(each).replace('20250109081616', f'202501090817{number:02d}'))
+
+
+@case(ranks=4, status=(0, 3))
+def summaries_kept_beside(to):
+    copy_run('db', to)
+    subprocess.run([ARGS.build + '/npuprof', 'cluster', '-q', '--cache', to + '/cache', to], check=True, stdout=subprocess.DEVNULL)
 
 
 @case(status=(0, 3))
