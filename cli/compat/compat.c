@@ -554,18 +554,46 @@ static int end_compare(struct rewriting *rw)
 	return rc == NP_OK && rw->fresh ? put(rw, rw->fresh) : rc;
 }
 
-/* The mode that compares a GPU with an NPU is a comparison. */
+/* The mode that compares a GPU with an NPU is a comparison: only where it writes is the same. */
 static int end_cluster(struct rewriting *rw)
 {
+	const char *output = NULL;
+	int rc;
+
 	if (!rw->calibrates) {
 		return rw->gpu ? np_fail(rw->err, NP_E_USAGE,
 					 "--baseline_profiling_path is for -m calibrate_npu_gpu")
 			       : NP_OK;
 	}
-	return np_fail(rw->err, NP_E_USAGE,
-		       "mode 'calibrate_npu_gpu': 'npuprof compare %s %s --view module' compares "
-		       "a GPU with an NPU",
-		       rw->gpu ? rw->gpu : "GPU", rw->npu ? rw->npu : "NPU");
+	if (!rw->gpu || !rw->npu)
+		return np_fail(rw->err, NP_E_USAGE,
+			       "mode 'calibrate_npu_gpu' compares -d NPU with "
+			       "--baseline_profiling_path GPU; 'npuprof compare GPU NPU --view "
+			       "module' does so too");
+	for (size_t i = 0; i < rw->line->words.count; i++) {
+		const char *word = rw->line->words.item[i];
+
+		if (strncmp(word, "--output=", 9) == 0)
+			output = word;
+		else if (strcmp(word, "-o") == 0 && i + 1 < rw->line->words.count)
+			output = rw->line->words.item[i + 1];
+	}
+	rw->line->words.count = 0;
+	rw->command = COMPARE;
+	rw->vendor = true;
+	rc = put(rw, "compare");
+	if (rc == NP_OK && output)
+		rc = strncmp(output, "--", 2) == 0 ? put(rw, output)
+						   : put_value(rw, "--output", output);
+	if (rc == NP_OK && rw->line->agent)
+		rc = put(rw, "--agent");
+	if (rc == NP_OK)
+		rc = put(rw, "--view=module");
+	if (rc == NP_OK)
+		rc = put(rw, "--");
+	if (rc == NP_OK)
+		rc = put(rw, rw->gpu);
+	return rc < 0 ? rc : put(rw, rw->npu);
 }
 
 static int rewrite(struct rewriting *rw)

@@ -147,8 +147,8 @@ static const struct {
 	  "'npuprof advisor --rule host.fusible-operators,compute.graph-fusion' finds what can be"
 	  " fused" },
 	{ "calibrate_npu_gpu",
-	  "'npuprof compare GPU NPU' compares a trace of PyTorch on a GPU with a profile of an NPU;"
-	  " databases of Nsight Systems are not read" },
+	  "'npuprof compare GPU NPU --view module' compares a trace of PyTorch or a database of Nsight"
+	  " Systems with a profile of an NPU" },
 };
 
 const char *np_mode_summary(const char *name)

@@ -83,6 +83,11 @@ expect_equal "$(wc -l <"$work/stdout")" 1
 expect_equal "$(sqlite3 :memory: "SELECT json_extract(readfile('$work/stdout'), '\$.status', '\$.code',
 	'\$.message.db_path', '\$.log_path', '\$.command')")" \
 	'["success",0,"./out/cluster_analysis_output/cluster_analysis.db","","cluster"]'
+behaviour 'a failure is one line, too'
+run "$P" cluster -d "$work/nosuch" --agent
+expect_equal "$(wc -l <"$work/stdout")" 1
+expect_equal "$(sqlite3 :memory: "SELECT json_extract(readfile('$work/stdout'), '\$.status', '\$.code') ||
+	(json_extract(readfile('$work/stdout'), '\$.message.err') LIKE '%nosuch%')")" "[\"error\",$status]1"
 line 12 works "$P" cluster -d "$D" -o ./out --mode hccl_sum --top_num 10
 expect_equal "$(out 'SELECT count(*) FROM HcclTopOpStats')" 10
 line 13 works "$P" cluster -d "$D" -o ./out -m all --data_simplification
@@ -111,9 +116,17 @@ line 25 works "$P" -m operator_mfu -d "$D" -o ./out --export_type text
 line 26 works "$P" cluster -m pp_chart -d "$D" -o ./out
 line 27 works "$P" cluster -m export_summary -d "$D" -o ./out
 expect_equal "$(find out -name kernel_details.csv | wc -l)" 2
-line 28 explains "$P" cluster -m calibrate_npu_gpu --profiling_path "$D" --baseline_profiling_path gpu.sqlite -o ./out --export_type text \
-	--dump_intermediate_results
-expect_stderr_has 'npuprof compare gpu.sqlite'
+sqlite3 "$work/gpu.sqlite" "CREATE TABLE StringIds(id INTEGER, value TEXT);
+	CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INTEGER, end INTEGER, deviceId INTEGER, streamId INTEGER);
+	INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1000, 500000, 0, 7)"
+line 28 works "$P" cluster -m calibrate_npu_gpu --profiling_path "$N1" --baseline_profiling_path "$work/gpu.sqlite" -o ./calibration \
+	--export_type text --dump_intermediate_results
+expect_stderr_has '--dump-intermediate-results is ignored'
+expect_equal "$(find calibration -name 'performance_comparison_result_*.xlsx' | wc -l)" 1
+rm -r calibration
+run "$P" cluster -m calibrate_npu_gpu -d "$N1"
+expect_exit 2
+expect_stderr_has 'npuprof compare GPU NPU'
 line 29 works "$P" -m mstx2commop -d "$D" -o ./out
 line 30 works "$P" -m p2p_pairing -d "$D" -o ./out
 line 31 works "$P" -m slow_rank -d "$D" -o ./out
@@ -248,8 +261,8 @@ if [[ -x $NPUPROF_BUILD/npuprof-collect ]]; then
 		--profile_level level1 --profile_with_cpu --profile_save_path ./profile_dir --dry-run -- true
 	expect_stdout_has 'steps'
 
-	behaviour 'all 74 lines were tried: 67 work, 7 explain'
-	expect_equal "$counted $working $explained" '74 67 7'
+	behaviour 'all 74 lines were tried: 68 work, 6 explain'
+	expect_equal "$counted $working $explained" '74 68 6'
 fi
 
 behaviour 'inputs are untouched'

@@ -93,7 +93,7 @@ expect_exit 2
 expect_stderr_has 'profiles are never rewritten'
 run "$npuprof" cluster -d "$work/run" -mcalibrate_npu_gpu
 expect_exit 2
-expect_stderr_has "'npuprof compare GPU NPU' compares a trace of PyTorch on a GPU with a profile of an NPU"
+expect_stderr_has "'npuprof compare GPU NPU --view module' compares a trace of PyTorch or a database of Nsight Systems"
 
 behaviour 'steps and ranks that do not exist are refused with those there are'
 run "$npuprof" cluster -d "$work/run" -o "$work/out3" -m hccl_sum --steps 99

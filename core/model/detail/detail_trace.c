@@ -2,6 +2,8 @@
 /* The events of a trace, read into a detail; what belongs to what is found afterwards. */
 #include "detail_trace.h"
 
+#include "core/model/vendor/nsys.h"
+
 #include "npuprof/buf.h"
 #include "npuprof/rank.h"
 #include "npuprof/run.h"
@@ -662,6 +664,23 @@ int detail_read_trace(struct detail_load *load)
 	return rc;
 }
 
+/* The same events from a database of Nsight Systems. */
+static int pass_nsys(struct detail_trace *trace, const char *path, struct np_err *problem)
+{
+	NP_CLEANUP(nsys_closep) struct nsys_events *events = NULL;
+	const struct np_trace_event *event;
+	int rc = nsys_open(path, true, &events, problem);
+
+	while (rc == NP_OK) {
+		rc = nsys_next(events, &event, problem);
+		if (rc < 0 || !event)
+			break;
+		if (take_event(trace, event) < 0)
+			rc = np_fail(problem, NP_E_NOMEM, "%s", trace->err->text);
+	}
+	return rc;
+}
+
 static int read_kineto(struct detail_trace *trace)
 {
 	struct detail_load *load = trace->load;
@@ -672,7 +691,8 @@ static int read_kineto(struct detail_trace *trace)
 	trace->kineto->held = np_idmap_new();
 	if (!trace->kineto->held)
 		return np_fail_nomem(load->err, "a trace");
-	rc = detail_trace_pass(trace, path, &problem);
+	rc = nsys_is(path) ? pass_nsys(trace, path, &problem)
+			   : detail_trace_pass(trace, path, &problem);
 	if (rc == NP_E_NOMEM)
 		return np_fail(load->err, NP_E_NOMEM, "%s", problem.text);
 	if (rc < 0)

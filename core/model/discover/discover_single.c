@@ -3,6 +3,7 @@
 #include "discover_files.h"
 
 #include "core/model/vendor/file_names.h"
+#include "core/model/vendor/nsys.h"
 #include "core/model/vendor/tables.h"
 
 #include "npuprof/buf.h"
@@ -177,8 +178,8 @@ static int refuse(const char *path, struct np_err *err)
 			       path);
 	return np_fail(
 		err, NP_E_USAGE,
-		"'%s' is no profile: give a directory, a database (.db), a trace"
-		" (.json, .json.gz, .jsonl) or a table (kernel_details.csv, op_summary_*.csv,"
+		"'%s' is no profile: give a directory, a database (.db, or .sqlite of Nsight Systems), a"
+		" trace (.json, .json.gz, .jsonl) or a table (kernel_details.csv, op_summary_*.csv,"
 		" step_trace_time.csv)",
 		path);
 }
@@ -231,6 +232,10 @@ static int kind_of_file(const char *path, enum np_file *ret, struct np_err *err)
 	*ret = discover_fixed_file(name);
 	if (*ret == NP_FILE_COUNT)
 		*ret = discover_stamped_file(name);
+	if (np_text_ends(name, ".sqlite")) {
+		*ret = NP_FILE_KINETO; /* of Nsight Systems; what is none is said when it is read */
+		return nsys_is(path) ? NP_OK : refuse(path, err);
+	}
 	if (np_text_ends(name, ".db"))
 		return kind_of_db(path, ret, err);
 	if (is_lines(path)) {

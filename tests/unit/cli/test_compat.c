@@ -245,6 +245,7 @@ static void what_cannot_be_says_where_to_go(void **state)
 		{ "npuprof cluster_analysis.py -d D", "'npuprof cluster'" },
 		{ "npuprof performance_compare.py B N", "'npuprof compare BASE NEW'" },
 		{ "npuprof cluster -m all -d D --baseline_profiling_path G", "calibrate_npu_gpu" },
+		{ "npuprof cluster -m calibrate_npu_gpu -d D", "npuprof compare GPU NPU" },
 	};
 
 	(void)state;

@@ -2,6 +2,8 @@
 /* The events of a trace of Kineto, sorted into the lists of which a rank is made. */
 #include "kineto_load.h"
 
+#include "core/model/vendor/nsys.h"
+
 static int intern(struct kineto_load *load, struct np_slice text, np_str *ret)
 {
 	return np_strtab_add(load->capture.strings, text.bytes, text.length, ret,
@@ -391,12 +393,33 @@ static void note_tally(struct kineto_load *load, const struct np_trace *trace)
 			    (unsigned long long)tally->bad);
 }
 
+/* A database of Nsight Systems has the same events. */
+static int read_nsys(struct kineto_load *load)
+{
+	NP_CLEANUP(nsys_closep) struct nsys_events *events = NULL;
+	const struct np_trace_event *event;
+	int rc = nsys_open(load->capture.path, false, &events, load->capture.err);
+
+	if (rc == NP_OK)
+		know_gpu(load);
+	while (rc == NP_OK) {
+		rc = nsys_next(events, &event, load->capture.err);
+		if (rc < 0 || !event)
+			break;
+		rc = take_event(load, event);
+	}
+	return rc < 0 ? rc : kineto_read_job(load, (struct np_slice){ 0 });
+}
+
 int kineto_read(struct kineto_load *load)
 {
 	NP_CLEANUP(np_trace_closep) struct np_trace *trace = NULL;
 	const struct np_trace_event *event;
-	int rc = np_trace_open(load->capture.path, &trace, load->capture.err);
+	int rc;
 
+	if (nsys_is(load->capture.path))
+		return read_nsys(load);
+	rc = np_trace_open(load->capture.path, &trace, load->capture.err);
 	if (rc == NP_OK && np_trace_info(trace)->cuda)
 		know_gpu(load);
 	while (rc == NP_OK) {
