@@ -4,6 +4,7 @@
 #include "cli/command/common.h"
 #include "cli/command/output.h"
 #include "cli/command/progress.h"
+#include "cli/prepare/device_time.h"
 #include "cli/prepare/phases.h"
 #include "cli/prepare/prepare.h"
 #include "cluster/present/cluster_report_vendor.h"
@@ -196,6 +197,8 @@ static int analyse(const struct cluster_options *options, struct np_analysis **r
 	NP_CLEANUP(np_modes_freep) struct np_modes *base = NULL;
 	int rc = prepare_analysis(&options->common, &options->picks, ret, err);
 
+	if (rc == NP_OK && np_modes_want_report(options->modes))
+		rc = prepare_device_time(*ret, (size_t)options->common.jobs, err);
 	if (rc == NP_OK && np_modes_compare(options->modes))
 		rc = analyse_base(options, &base, &other, err);
 	return rc < 0 ? rc

@@ -20,6 +20,7 @@ void np_analysis_free(struct np_analysis *analysis)
 		np_course_release(&analysis->courses[i]);
 	free(analysis->courses);
 	free(analysis->explanations);
+	np_device_time_free(analysis->device_time);
 	np_verdict_release(&analysis->verdict);
 	np_job_findings_release(&analysis->findings);
 	np_charge_order_release(&analysis->order);

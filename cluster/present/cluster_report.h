@@ -62,8 +62,10 @@ struct np_grid *report_next_grid(void) NP_MUST_USE;
 void report_put_command(struct np_grid *grid, const struct cluster_report *report, const char *why,
 			const char *command, const char *options);
 
-/* The sections of their own: where the step goes, how far ranks are apart, how far to trust it. */
+/* The sections of their own: where the step goes, which kernels take it, how far ranks are apart, how far to trust it. */
 void report_put_where(struct np_page *page, const struct cluster_report *report);
+int report_put_device(struct np_page *page, const struct cluster_report *report, struct np_err *err)
+	NP_MUST_USE;
 int report_put_steps(struct np_page *page, const struct cluster_report *report, struct np_err *err)
 	NP_MUST_USE;
 int report_put_trust_section(struct np_page *page, const struct cluster_report *report,

@@ -190,6 +190,48 @@ static void put_breakdown(struct np_jsonout *out, const struct np_breakdown *whe
 	np_jsonout_end(out);
 }
 
+static void put_device_sort(struct np_jsonout *out, const struct np_device_time *time,
+			    const struct np_device_sort *sort)
+{
+	enum np_unit bound = np_device_sort_bound(sort);
+	const np_str texts[] = { sort->type, sort->shapes, sort->core };
+	static const char *const names[] = { "type", "shapes", "core" };
+
+	np_jsonout_object_line(out, NULL);
+	for (size_t i = 0; i < NP_COUNT(texts); i++)
+		np_jsonout_text(out, names[i],
+				texts[i] == NP_STR_NONE ? NULL
+							: np_strtab_text(time->strings, texts[i]));
+	np_jsonout_integer(out, "count", sort->count);
+	np_jsonout_integer(out, "total_ns", sort->total);
+	np_jsonout_integer(out, "per_step_ns", sort->per_step);
+	np_jsonout_real(out, "share", sort->share);
+	np_jsonout_text(out, "bound", np_unit_name(bound));
+	np_jsonout_object(out, "busy");
+	for (int i = 0; i < NP_UNITS; i++)
+		np_jsonout_real(out, np_unit_name((enum np_unit)i), sort->busy[i]);
+	np_jsonout_end(out);
+	np_jsonout_end(out);
+}
+
+/* Kernels of a single card; null where there are ranks to compare, or none were recorded. */
+static void put_device_time(struct np_jsonout *out, const struct np_device_time *time)
+{
+	if (!time) {
+		np_jsonout_null(out, "device_time");
+		return;
+	}
+	np_jsonout_object(out, "device_time");
+	np_jsonout_integer(out, "kernels", time->count);
+	np_jsonout_integer(out, "total_ns", time->total);
+	np_jsonout_integer(out, "per_step_ns", time->per_step);
+	np_jsonout_array(out, "sorts");
+	for (size_t i = 0; i < time->list.count; i++)
+		put_device_sort(out, time, &time->list.item[i]);
+	np_jsonout_end(out);
+	np_jsonout_end(out);
+}
+
 /* --- stragglers ------------------------------------------------------------------------------ */
 
 /* Who is charged: a share of all waiting, unknown without any. */
@@ -488,6 +530,7 @@ int report_json(const struct cluster_report *report, FILE *stream, struct np_err
 	if (rc == NP_OK)
 		rc = whatif_put_json(&out, analysis, err);
 	put_breakdown(&out, &analysis->breakdown);
+	put_device_time(&out, analysis->device_time);
 	if (rc == NP_OK)
 		rc = report_put_modes(&out, report, err);
 	np_jsonout_end(&out);

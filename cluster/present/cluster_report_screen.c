@@ -52,6 +52,17 @@ static void put_steps(struct np_buf *buf, const struct cluster_report *report)
 	free(numbers);
 }
 
+/* Of processes that use several devices each. */
+static void put_devices(struct np_buf *buf, const struct np_run *run)
+{
+	size_t devices = 0;
+
+	for (size_t i = 0; i < run->sources.count; i++)
+		devices += run->ranks[i] ? run->ranks[i]->device_count : 0;
+	if (devices > np_run_used(run))
+		np_buf_printf(buf, ", %zu devices", devices);
+}
+
 void report_put_head(struct np_buf *buf, const struct cluster_report *report)
 {
 	size_t used = np_run_used(report->analysis->run);
@@ -64,6 +75,7 @@ void report_put_head(struct np_buf *buf, const struct cluster_report *report)
 		np_buf_printf(buf, " of %" PRId32, world);
 	else if (used < report->analysis->run->sources.count)
 		np_buf_printf(buf, " of %zu found", report->analysis->run->sources.count);
+	put_devices(buf, report->analysis->run);
 	if (hosts > 0)
 		np_buf_printf(buf, ", %zu host%s", hosts, hosts == 1 ? "" : "s");
 	put_steps(buf, report);
@@ -508,6 +520,8 @@ static int build(struct np_page *page, const struct cluster_report *report, bool
 	put_verdict(np_page_add(page, "Verdict"), analysis);
 	rc = put_next(np_page_add(page, "Do next"), report, err);
 	report_put_where(page, report);
+	if (rc == NP_OK)
+		rc = report_put_device(page, report, err);
 	if (rc == NP_OK && steps)
 		rc = report_put_steps(page, report, err);
 	if (rc == NP_OK && analysis->charges.total > 0)

@@ -163,7 +163,10 @@ int report_put_trust_section(struct np_page *page, const struct cluster_report *
 
 	section->hang = 2;
 	put_matched(&section->text, report);
-	put_missing(&section->text, report->analysis);
+	/* A single card talks to nobody: that is nothing to miss. */
+	if (report->verbose || np_run_used(report->analysis->run) > 1 ||
+	    np_cluster_world(report->analysis->cluster) > 1)
+		put_missing(&section->text, report->analysis);
 	rc = report_put_notes(&section->text, &report->analysis->run->notes, err);
 	np_page_drop_empty(page);
 	return rc;

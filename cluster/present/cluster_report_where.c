@@ -2,6 +2,7 @@
 /* Shows where the step goes: a bar, its parts, why devices are idle, and what the model did. */
 #include "cluster_report.h"
 
+#include "npuprof/device_time.h"
 #include "npuprof/say.h"
 #include "npuprof/text.h"
 
@@ -183,7 +184,7 @@ static void put_longest(struct np_buf *text, const struct np_analysis *analysis)
 {
 	const struct np_longest *longest = &analysis->spreads.longest;
 
-	if (longest->steps > 0 && longest->over >= WORTH_A_LINE)
+	if (np_run_used(analysis->run) > 1 && longest->steps > 0 && longest->over >= WORTH_A_LINE)
 		np_say(text,
 		       "rank {1} computed longest in {2} of {3} steps, on average {4} over the median"
 		       " rank\n",
@@ -235,4 +236,97 @@ void report_put_where(struct np_page *page, const struct cluster_report *report)
 	put_pipeline(&section->text, analysis);
 	put_experts(&section->text, analysis);
 	np_page_drop_empty(page);
+}
+
+/* --- kernels of a single card ----------------------------------------------------------------- */
+
+/* Longer lists end with how many more there are. */
+#define MAX_KERNELS 10
+
+/* A row is worth this share of the time of all kernels. */
+#define WORTH_A_ROW 0.005
+
+/* What a unit does, for those who do not know the names of units. */
+static const char *const unit_words[NP_UNITS] = {
+	[NP_UNIT_CUBE] = "cube {1}",
+	[NP_UNIT_VECTOR] = "vector {1}",
+	[NP_UNIT_SCALAR] = "scalar {1}",
+	[NP_UNIT_MTE1] = "mte1 {1}: L1 to L0",
+	[NP_UNIT_MTE2] = "mte2 {1}: reads memory",
+	[NP_UNIT_MTE3] = "mte3 {1}: writes memory",
+	[NP_UNIT_FIXPIPE] = "fixpipe {1}: results",
+};
+
+/* The unit that is busy longest; of kernels that run elsewhere, where. */
+static void put_bound(struct np_grid *grid, const struct np_device_time *time,
+		      const struct np_device_sort *sort)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
+	enum np_unit unit = np_device_sort_bound(sort);
+	const char *core = np_strtab_text(time->strings, sort->core);
+
+	if (unit == NP_UNITS) {
+		np_grid_cell(grid, np_core_is_counted(core) ? "?" : core);
+		return;
+	}
+	if (sort->busy[unit] >= NP_UNIT_BUSY)
+		np_say(&text, unit_words[unit], NP_SAID_SHARE(sort->busy[unit]));
+	else
+		np_say(&text, "none ({1} {2})", NP_SAID_TEXT(np_unit_name(unit)),
+		       NP_SAID_SHARE(sort->busy[unit]));
+	np_grid_cell(grid, text.text);
+}
+
+static void put_kernel_sort(struct np_grid *grid, const struct np_device_time *time,
+			    const struct np_device_sort *sort)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf share = NP_BUF_INIT;
+	const char *type = np_strtab_text(time->strings, sort->type);
+	const char *shapes = np_strtab_text(time->strings, sort->shapes);
+
+	np_say_share(&share, sort->share);
+	np_grid_cell(grid, *type ? type : "?");
+	np_grid_cell(grid, *shapes ? shapes : "?");
+	np_grid_printf(grid, "%" PRId64, sort->count);
+	np_grid_duration(grid, sort->total / sort->count);
+	np_grid_duration(grid, sort->per_step);
+	np_grid_cell(grid, share.text);
+	put_bound(grid, time, sort);
+}
+
+int report_put_device(struct np_page *page, const struct cluster_report *report, struct np_err *err)
+{
+	static const struct np_grid_column columns[] = {
+		{ "operator type", NP_LEFT, NP_CUT_MIDDLE },
+		{ "input shapes", NP_LEFT, NP_CUT_MIDDLE },
+		{ "calls", NP_RIGHT, false },
+		{ "mean", NP_RIGHT, false },
+		{ "per step", NP_RIGHT, false },
+		{ "share", NP_RIGHT, false },
+		{ "bound by", NP_LEFT, false },
+	};
+	const struct np_device_time *time = report->analysis->device_time;
+	struct np_section *section;
+	size_t shown = 0;
+
+	if (!time)
+		return NP_OK;
+	section = np_page_add(page, "Where the device time goes: kernels by type and shape");
+	section->grid = np_grid_new(columns, NP_COUNT(columns));
+	if (!section->grid)
+		return np_fail_nomem(err, "the screen");
+	/* The longest come first. */
+	while (shown < time->list.count && shown < MAX_KERNELS &&
+	       (shown == 0 || time->list.item[shown].share >= WORTH_A_ROW))
+		put_kernel_sort(section->grid, time, &time->list.item[shown++]);
+	if (shown < time->list.count)
+		np_say(&section->text, "… and {1} more: -f json lists all\n",
+		       NP_SAID_INT(time->list.count - shown));
+	np_say(&section->text,
+	       "all kernels: {1} calls; per device and step {2}, their sum is {3}\n",
+	       NP_SAID_INT(time->count), NP_SAID_TIME(time->per_step), NP_SAID_TIME(time->total));
+	if (time->counted == 0)
+		np_say(&section->text, "which unit bounds them is not known: collect with"
+				       " aic_metrics=PipeUtilization, at Level1 or higher\n");
+	return NP_OK;
 }

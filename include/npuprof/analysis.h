@@ -8,6 +8,7 @@
 #include "npuprof/cluster.h"
 #include "npuprof/comm_sums.h"
 #include "npuprof/course.h"
+#include "npuprof/device_time.h"
 #include "npuprof/job_findings.h"
 #include "npuprof/memory_growth.h"
 #include "npuprof/partition.h"
@@ -61,6 +62,8 @@ struct np_analysis {
 	/* Of each rank of `order`, with waiters; NULL until np_analysis_explain(). */
 	struct np_explanation *explanations;
 	struct np_course *courses; /* likewise */
+
+	struct np_device_time *device_time; /* NULL unless a command has read it */
 
 	const char *version;  /* of the program; "" until somebody sets it */
 	char fingerprint[17]; /* of the input files */

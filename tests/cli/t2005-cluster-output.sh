@@ -48,7 +48,7 @@ mine.txt'
 
 behaviour 'JSON has every field of the contract; what is not measured is null or empty'
 expect_equal "$(sqlite3 :memory: "SELECT group_concat(key, ' ') FROM json_each(readfile('$work/j1'))")" \
-	'schema input trust step_basis steps_from steps communicators roles stragglers verdict unattributed_ns charges links pipeline experts memory job_findings replay whatif critical_path efficiency breakdown'
+	'schema input trust step_basis steps_from steps communicators roles stragglers verdict unattributed_ns charges links pipeline experts memory job_findings replay whatif critical_path efficiency breakdown device_time'
 expect_equal "$(sqlite3 :memory: "SELECT group_concat(key, ' ') FROM json_each(readfile('$work/j1'), '\$.steps[0].ranks[0]')")" \
 	'rank device host computing_ns communication_ns communication_not_overlapped_ns overlapped_ns free_ns bubble_ns stage_ns preparing_ns span_ns iteration_ns between_ns source host_step_ns e2e_ns partition dp pp tp cp ep'
 expect_equal "$(sqlite3 :memory: "SELECT group_concat(key, ' ') FROM json_each(readfile('$work/j1'), '\$.communicators[0].steps[0]')")" \
@@ -188,5 +188,7 @@ behaviour 'a rank that talks to nobody lacks communication, and not what the pro
 "$synth" -q -o "$work/alone" --ranks 1 --steps 1 --layers 2 --kernels-per-layer 4 || exit 1
 run "$npuprof" cluster alone -o out
 expect_exit 0
+expect_stdout_lacks 'communication operators'
+run "$npuprof" cluster alone -o out -v
 expect_stdout_says 'communicators, exposed communication, wait and transfer, bandwidth and links: no communication operators'
 expect_stdout_lacks 'no intervals of kernels'

@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The first screen of ten situations, word for word: who has ten minutes and knows nothing but the screen must find
+# culprit, cost and next action in it. tests/cli/screens/ has the screens; NPUPROF_UPDATE=1 writes them anew, to be read.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+
+screens=$NPUPROF_SOURCE/tests/cli/screens
+cd "$work" || exit 1
+
+# make <name> <synth options>...
+make() {
+	local name=$1
+
+	shift
+	"$synth" -q -o "$name" --no-instances --layers 4 --kernels-per-layer 4 --steps 4 --seed 1 "$@" || exit 1
+}
+
+# shows <name> <status>: the screen is the one that is kept, within 40 lines and 100 columns
+shows() {
+	run "$npuprof" cluster -d "$1"
+	expect_exit "$2"
+	expect_no_stderr
+	[[ -z ${NPUPROF_UPDATE:-} ]] || cp stdout "$screens/$1.txt"
+	expect_stdout <"$screens/$1.txt"
+	expect "$1 takes 40 lines at most" test "$(wc -l <stdout)" -le 40
+	expect "$1 is 100 columns wide at most" test "$(wc -L <stdout)" -le 100
+	expect 'the verdict comes first' test "$(sed -n 3p stdout)" = Verdict
+	expect 'no number is parted from its unit' test "$(grep -cE '^ *(ns|us|ms|s|%|MB|GB/s)([ ,;.)]|$)' stdout)" = 0
+}
+
+behaviour 'a slow rank'
+make slow-rank --ranks 8 --slow-rank 5:1.3
+shows slow-rank 0
+
+behaviour 'two slow ranks, each of which hides the other'
+make two-slow-ranks --ranks 8 --slow-rank 2:1.3 --slow-rank 5:1.3
+shows two-slow-ranks 0
+
+behaviour 'a slow link'
+make slow-link --ranks 8 --tp 8 --slow-link 2-3:6
+shows slow-link 0
+
+behaviour 'a slow host'
+make slow-host --ranks 8 --hosts 2 --slow-rank 4:1.3 --slow-rank 5:1.3 --slow-rank 6:1.3 --slow-rank 7:1.3
+shows slow-host 0
+
+behaviour 'a pipeline with a stage that takes longer'
+make pipeline --ranks 8 --pp 4 --slow-stage 2:1.4
+shows pipeline 0
+
+behaviour 'a data loader that is too slow'
+make loader --ranks 8 --dataloader all:8000
+shows loader 0
+
+behaviour 'a healthy run'
+make healthy --ranks 8
+shows healthy 0
+
+behaviour 'two of eight ranks were profiled'
+make two-of-eight --ranks 8 --slow-rank 5:1.3 --omit-ranks 2-7
+shows two-of-eight 0
+
+behaviour 'a single card'
+make single-card --ranks 1 --pmu
+shows single-card 0
+
+behaviour 'a damaged rank'
+make damaged --ranks 8 --slow-rank 5:1.3
+database=$(echo damaged/*/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_3.db)
+truncate -s $(($(stat -c %s "$database") / 2)) "$database"
+rm -f "${database%/*}/analysis.db"
+shows damaged 3
+
+behaviour 'a run of 1,024 ranks: 55 lines at most'
+"$synth" -q -o many --no-instances --ranks 1024 --tp 8 --pp 4 --layers 4 --kernels-per-layer 1 --micro-batches 4 --steps 2 --no-analysis \
+	--slow-rank 77:1.5 || exit 1
+run "$npuprof" cluster -q -d many
+expect_exit 0
+expect 'the screen takes 55 lines at most' test "$(wc -l <stdout)" -le 55
+expect 'it is 100 columns wide at most' test "$(wc -L <stdout)" -le 100
+expect_stdout_says 'rank 77 makes the others wait'
