@@ -184,6 +184,33 @@ static void put_between_cause(struct np_buf *buf, const struct np_analysis *anal
 	}
 }
 
+/* Why most of the waiting for the ranks of a host was caused. */
+static void put_host_why(struct np_buf *buf, const struct np_analysis *analysis, const char *host)
+{
+	static const char *const words[NP_CAUSES] = {
+		[NP_CAUSE_COMPUTE] = ": its ranks compute longer",
+		[NP_CAUSE_HOST] = ": it launches late",
+		[NP_CAUSE_COMMUNICATION] = ": its transfers take longer",
+	};
+	np_ns charges[NP_CAUSES] = { 0 };
+	np_ns total = 0;
+
+	for (uint32_t i = 0; i < analysis->run->sources.count && analysis->causes.ranks; i++) {
+		const struct np_rank *rank = analysis->run->ranks[i];
+		const char *name = rank ? np_run_text(analysis->run, rank->host_name) : NULL;
+
+		if (!name || strcmp(name, host) != 0)
+			continue;
+		charges[np_root_cause_main(&analysis->causes, i)] +=
+			analysis->causes.ranks[i].charge;
+		total += analysis->causes.ranks[i].charge;
+	}
+	for (int i = 0; i < NP_CAUSES; i++) {
+		if (words[i] && charges[i] * 2 > total)
+			np_say(buf, words[i]);
+	}
+}
+
 static void put_other_cause(struct np_buf *buf, const struct np_analysis *analysis,
 			    const struct np_fix *fix)
 {
@@ -205,6 +232,8 @@ static void put_other_cause(struct np_buf *buf, const struct np_analysis *analys
 	if (put_slow_end(buf, fix))
 		return;
 	np_say(buf, word, NP_SAID_TEXT(fix->what));
+	if (fix->kind == NP_FIX_HOST)
+		put_host_why(buf, analysis, fix->what);
 	if (fix->kind == NP_FIX_LINK)
 		put_speed(buf, analysis);
 	if (fix->kind == NP_FIX_BETWEEN)

@@ -467,7 +467,7 @@ static int put_reasons(const struct excerpt *excerpt, struct np_buf *buf, size_t
 		at += length;
 		if (i > 0 && text_length(cell_of(excerpt, i - 1, excerpt->reason)))
 			np_text_lines(buf, cell_of(excerpt, i - 1, excerpt->reason)->text.bytes, 6,
-				      0, width);
+				      0, width, false);
 	}
 	return rc;
 }
@@ -530,7 +530,7 @@ static void put_empty(const struct report_table *table, struct np_buf *buf, size
 
 	np_buf_printf(&text, "nothing found%s%s", table->empty ? ": " : "",
 		      table->empty ? table->empty : "");
-	np_text_lines(buf, text.text, 2, 0, width);
+	np_text_lines(buf, text.text, 2, 0, width, false);
 }
 
 static int put_table(const struct report_table *table, const struct cluster_report *report,

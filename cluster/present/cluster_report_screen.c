@@ -138,6 +138,16 @@ static bool many(const struct cluster_report *report)
 	return np_run_used(report->analysis->run) > MANY_RANKS;
 }
 
+/* Is a communicator worth a row, by the time of the ranks that are in it? */
+static bool is_busy(const struct cluster_report *report, const struct np_comm_sum *total)
+{
+	double steps = (double)report->analysis->spreads.total[NP_Q_STEP] *
+		       (double)total->communicator->observed_count /
+		       (double)np_run_used(report->analysis->run);
+
+	return (double)total->elapsed >= WORTH_A_ROW * steps;
+}
+
 static int put_communicators(struct np_section *section, const struct cluster_report *report,
 			     struct np_err *err)
 {
@@ -153,7 +163,6 @@ static int put_communicators(struct np_section *section, const struct cluster_re
 		{ "comm/comp", NP_RIGHT, false },
 	};
 	const struct np_comm_sums *totals = &report->analysis->totals;
-	double least = WORTH_A_ROW * (double)report->analysis->spreads.total[NP_Q_STEP];
 	size_t most = many(report) ? MAX_COMMUNICATORS_MANY : MAX_COMMUNICATORS;
 	size_t shown = 0;
 
@@ -162,7 +171,7 @@ static int put_communicators(struct np_section *section, const struct cluster_re
 		return np_fail_nomem(err, "the screen");
 	/* The longest come first. */
 	while (shown < totals->list.count && shown < most &&
-	       (shown == 0 || (double)totals->list.item[shown].elapsed >= least))
+	       (shown == 0 || is_busy(report, &totals->list.item[shown])))
 		put_communicator(section->grid, report, &totals->list.item[shown++]);
 	if (totals->list.count > shown)
 		np_say(&section->text, "… and {1} more: -f csv --table np_comm_step lists all\n",
@@ -325,7 +334,7 @@ static void put_total_wait(struct np_buf *text, const struct np_analysis *analys
 	       NP_SAID_TIME(analysis->charges.total));
 }
 
-/* What the verdict names where that is a host, a stage or a link, and not a rank. */
+/* What the verdict names where that is no single rank: a host, a stage, a link, several. */
 static void put_named(struct np_grid *grid, const struct np_analysis *analysis)
 {
 	const struct np_verdict *verdict = &analysis->verdict;
@@ -333,7 +342,8 @@ static void put_named(struct np_grid *grid, const struct np_analysis *analysis)
 	char fix[NP_FIX_TEXT + 16];
 	np_ns charge = NP_UNKNOWN;
 
-	if (verdict->kind != NP_VERDICT_REPAIR || verdict->fix.kind == NP_FIX_RANK)
+	if (verdict->kind != NP_VERDICT_REPAIR ||
+	    (verdict->fix.kind == NP_FIX_RANK && verdict->with_count == 0))
 		return;
 	for (size_t i = 0; i < sums->list.count; i++) {
 		const struct np_charge_sum *sum = &sums->list.item[i];
@@ -348,7 +358,7 @@ static void put_named(struct np_grid *grid, const struct np_analysis *analysis)
 			charge = sum->charge;
 	}
 	np_fix_format(&verdict->fix, fix);
-	np_grid_cell(grid, fix);
+	np_grid_cell(grid, verdict->with_count > 0 ? "all named, together" : fix);
 	np_grid_cell(grid, "");
 	put_gain(grid, analysis, verdict->recovered);
 	if (charge == NP_UNKNOWN) {
@@ -493,6 +503,9 @@ static int put_next(struct np_section *section, const struct cluster_report *rep
 		report_put_command(section->grid, report, "what to change:", "advisor", "");
 		break;
 	}
+	if (analysis->verdict.kind != NP_VERDICT_WITHHELD &&
+	    np_notes_count(&analysis->run->notes, NP_NOTE_SKIPPED) > 0)
+		report_put_command(section->grid, report, "what was not read:", "info", "");
 	if (report->database) {
 		np_grid_cell(section->grid, "MindStudio Insight:");
 		np_grid_cell(section->grid, report->database);

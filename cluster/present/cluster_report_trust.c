@@ -162,6 +162,7 @@ int report_put_trust_section(struct np_page *page, const struct cluster_report *
 	int rc;
 
 	section->hang = 2;
+	section->cut = !report->verbose;
 	put_matched(&section->text, report);
 	/* A single card talks to nobody: that is nothing to miss. */
 	if (report->verbose || np_run_used(report->analysis->run) > 1 ||

@@ -409,7 +409,7 @@ int compare_screen(const struct compare_report *report, struct np_buf *buf, stru
 	put_side(&head, report, CMP_BASE);
 	put_side(&head, report, CMP_NEW);
 	put_basis(&head, report->comparison);
-	np_text_lines(buf, head.text, 0, 0, report->width);
+	np_text_lines(buf, head.text, 0, 0, report->width, false);
 	if (rc == NP_OK)
 		rc = np_page_write(&page, buf, report->width, report->color, err);
 	np_page_release(&page);

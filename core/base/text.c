@@ -272,6 +272,61 @@ size_t np_text_width(const char *text, size_t length)
 	return width;
 }
 
+/* Append as many whole characters of the text as fit into `limit` columns; return the columns. */
+static size_t add_prefix(struct np_buf *buf, const char *text, size_t length, size_t limit)
+{
+	size_t used = 0;
+	size_t i = 0;
+
+	while (i < length) {
+		size_t size = np_utf8_length(text + i, length - i);
+		size_t columns;
+
+		if (size == 0)
+			size = 1;
+		columns = np_text_width(text + i, size);
+		if (used + columns > limit)
+			break;
+		used += columns;
+		i += size;
+	}
+	np_buf_add_bytes(buf, text, i);
+	return used;
+}
+
+/* The bytes of the longest end of the text, of whole characters, that fits into `limit` columns. */
+static size_t suffix_length(const char *text, size_t length, size_t limit)
+{
+	size_t used = 0;
+	size_t kept = 0;
+
+	while (kept < length) {
+		size_t size = 1;
+		size_t columns;
+
+		while (kept + size < length && (text[length - kept - size] & 0xc0) == 0x80)
+			size++;
+		columns = np_text_width(text + length - kept - size, size);
+		if (used + columns > limit)
+			break;
+		used += columns;
+		kept += size;
+	}
+	return kept;
+}
+
+/* Append a text that is too wide, with "…" where some is left out; return the columns. */
+size_t np_text_cut(struct np_buf *buf, const char *text, size_t length, size_t width, bool keep_end)
+{
+	size_t end = keep_end ? suffix_length(text, length, (width - 1) / 2) : 0;
+	size_t used = np_text_width(text + length - end, end);
+
+	used += add_prefix(buf, text, length, width - 1 - used);
+	np_buf_add(buf, "…");
+	np_buf_add_bytes(buf, text + length - end, end);
+	return used + 1;
+}
+
 /* Is this word a unit, whatever punctuation follows it? */
 static bool is_unit(const char *word, size_t length)
 {
@@ -293,6 +348,9 @@ static size_t unbroken(const char *text)
 	size_t length = strcspn(text, " ");
 	size_t next;
 
+	/* "≤ 14.3 us" */
+	if (text[length] && (np_text_begins(text, "≤ ") || np_text_begins(text, "≥ ")))
+		return length + 1 + unbroken(text + length + 1);
 	if (length == 0 || !text[length] || text[length - 1] < '0' || text[length - 1] > '9')
 		return length;
 	next = strcspn(text + length + 1, " ");
@@ -326,19 +384,48 @@ void np_text_wrap(struct np_buf *buf, const char *text, size_t indent, size_t wi
 	np_buf_add_char(buf, '\n');
 }
 
-void np_text_lines(struct np_buf *buf, const char *text, size_t indent, size_t hang, size_t width)
+/* The text with what is longer than a line cut. */
+static void cut_words(struct np_buf *buf, const char *text, size_t length, size_t width)
+{
+	while (length > 0) {
+		size_t spaces = strspn(text, " ");
+		size_t word;
+
+		spaces = spaces < length ? spaces : length;
+		np_buf_add_bytes(buf, text, spaces);
+		text += spaces;
+		length -= spaces;
+		word = strcspn(text, " ");
+		word = word < length ? word : length;
+		if (np_text_width(text, word) > width)
+			np_text_cut(buf, text, word, width, true);
+		else
+			np_buf_add_bytes(buf, text, word);
+		text += word;
+		length -= word;
+	}
+}
+
+void np_text_lines(struct np_buf *buf, const char *text, size_t indent, size_t hang, size_t width,
+		   bool cut)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf line = NP_BUF_INIT;
+	NP_CLEANUP(np_buf_release) struct np_buf shorter = NP_BUF_INIT;
+	size_t room = width > indent + hang + 1 ? width - indent - hang : 1;
 
 	while (*text) {
 		size_t length = strcspn(text, "\n");
 
 		np_buf_clear(&line);
 		np_text_safe(&line, text, length);
+		np_buf_clear(&shorter);
+		if (cut)
+			cut_words(&shorter, line.text, line.length, room);
 		np_buf_add_repeated(buf, ' ', indent);
-		np_text_wrap(buf, line.text, indent + hang, width);
+		np_text_wrap(buf, cut ? shorter.text : line.text, indent + hang, width);
 		text += length + (text[length] == '\n');
 	}
+	buf->failed |= line.failed || shorter.failed;
 }
 
 /* Nobody means to write a longer word than this. */

@@ -17,6 +17,7 @@ struct np_section {
 	const char *title;
 	struct np_grid *grid; /* may be NULL; the page's */
 	struct np_buf text;   /* lines after the grid */
+	bool cut;             /* words that are longer than a line are cut in the middle */
 	size_t hang;          /* columns by which a line that is wrapped goes on further right */
 };
 

@@ -54,6 +54,13 @@ void np_text_safe(struct np_buf *buf, const char *text, size_t length);
 size_t np_text_width(const char *text, size_t length);
 
 /*
+ * Append what fits into `width` columns of a text that is wider, with "…" where some is left
+ * out: at its end, or in the middle, for names often differ at their ends. Return the columns.
+ */
+size_t np_text_cut(struct np_buf *buf, const char *text, size_t length, size_t width,
+		   bool keep_end);
+
+/*
  * Append `text` broken at spaces, and a line end. The first line is already at
  * column `indent`; those that follow are indented to it, and all end before
  * column `width` unless a single word is longer; a number and its unit are one
@@ -62,8 +69,9 @@ size_t np_text_width(const char *text, size_t length);
 void np_text_wrap(struct np_buf *buf, const char *text, size_t indent, size_t width);
 
 /* Each line of a text, made safe, indented, and wrapped to the width; what is wrapped by `hang`
- * more. */
-void np_text_lines(struct np_buf *buf, const char *text, size_t indent, size_t hang, size_t width);
+ * more. Words that are longer than a line are cut in the middle if `cut` is set. */
+void np_text_lines(struct np_buf *buf, const char *text, size_t indent, size_t hang, size_t width,
+		   bool cut);
 
 /* Length of the valid UTF-8 sequence at `text`, or 0 if the byte there starts none. */
 size_t np_utf8_length(const char *text, size_t length);

@@ -72,11 +72,12 @@ truncate -s $(($(stat -c %s "$database") / 2)) "$database"
 rm -f "${database%/*}/analysis.db"
 shows damaged 3
 
-behaviour 'a run of 1,024 ranks: 55 lines at most'
-"$synth" -q -o many --no-instances --ranks 1024 --tp 8 --pp 4 --layers 4 --kernels-per-layer 1 --micro-batches 4 --steps 2 --no-analysis \
-	--slow-rank 77:1.5 || exit 1
+behaviour 'a run of many ranks: 55 lines at most'
+"$synth" -q -o many --no-instances --ranks 128 --tp 4 --pp 4 --layers 4 --kernels-per-layer 4 --micro-batches 4 --steps 2 --no-analysis \
+	--slow-rank 77:3 || exit 1
 run "$npuprof" cluster -q -d many
 expect_exit 0
 expect 'the screen takes 55 lines at most' test "$(wc -l <stdout)" -le 55
 expect 'it is 100 columns wide at most' test "$(wc -L <stdout)" -le 100
 expect_stdout_says 'rank 77 makes the others wait'
+expect 'the rank has its row' grep -q '^  rank 77 ' stdout

@@ -297,62 +297,6 @@ static void fit_columns(const struct np_grid *grid, size_t limit, struct layout 
 	}
 }
 
-/* Append as many whole characters of the text as fit into `limit` columns; return the columns. */
-static size_t add_prefix(struct np_buf *buf, const char *text, size_t length, size_t limit)
-{
-	size_t used = 0;
-	size_t i = 0;
-
-	while (i < length) {
-		size_t size = np_utf8_length(text + i, length - i);
-		size_t columns;
-
-		if (size == 0)
-			size = 1;
-		columns = np_text_width(text + i, size);
-		if (used + columns > limit)
-			break;
-		used += columns;
-		i += size;
-	}
-	np_buf_add_bytes(buf, text, i);
-	return used;
-}
-
-/* The bytes of the longest end of the text, of whole characters, that fits into `limit` columns. */
-static size_t suffix_length(const char *text, size_t length, size_t limit)
-{
-	size_t used = 0;
-	size_t kept = 0;
-
-	while (kept < length) {
-		size_t size = 1;
-		size_t columns;
-
-		while (kept + size < length && (text[length - kept - size] & 0xc0) == 0x80)
-			size++;
-		columns = np_text_width(text + length - kept - size, size);
-		if (used + columns > limit)
-			break;
-		used += columns;
-		kept += size;
-	}
-	return kept;
-}
-
-/* Append a text that is too wide, with "…" where some is left out; return the columns. */
-static size_t add_cut(struct np_buf *buf, const char *text, size_t length, size_t width,
-		      bool keep_end)
-{
-	size_t end = keep_end ? suffix_length(text, length, (width - 1) / 2) : 0;
-	size_t used = np_text_width(text + length - end, end);
-
-	used += add_prefix(buf, text, length, width - 1 - used);
-	np_buf_add(buf, ELLIPSIS);
-	np_buf_add_bytes(buf, text + length - end, end);
-	return used + 1;
-}
-
 /*
  * Append one cell. `pending` counts the spaces due before the next visible
  * text; spaces nothing follows are never written, so no line ends in them.
@@ -374,8 +318,8 @@ static void write_cell(const struct np_grid *grid, struct np_buf *buf, const str
 	*pending = column->align == NP_RIGHT ? 0 : padding;
 	/* A wide character may leave one column unused. */
 	if (cut)
-		*pending += width - add_cut(buf, text, cell->length, width,
-					    column->may_shrink == NP_CUT_MIDDLE);
+		*pending += width - np_text_cut(buf, text, cell->length, width,
+						column->may_shrink == NP_CUT_MIDDLE);
 	else
 		np_buf_add_bytes(buf, text, cell->length);
 }

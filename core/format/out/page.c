@@ -42,7 +42,7 @@ int np_page_write(const struct np_page *page, struct np_buf *buf, size_t width, 
 		np_buf_printf(buf, color ? "\n\033[1m%s\033[0m\n" : "\n%s\n", section->title);
 		if (section->grid)
 			rc = np_grid_write(section->grid, buf, 2, width, color, err);
-		np_text_lines(buf, section->text.text, 2, section->hang, width);
+		np_text_lines(buf, section->text.text, 2, section->hang, width, section->cut);
 		if (rc == NP_OK)
 			rc = np_buf_check(&section->text, err);
 	}
