@@ -4,9 +4,9 @@
 #include "cli/command/common.h"
 #include "cli/command/output.h"
 #include "cli/command/progress.h"
-#include "cli/prepare/device_time.h"
 #include "cli/prepare/phases.h"
 #include "cli/prepare/prepare.h"
+#include "cli/prepare/single_card.h"
 #include "cluster/present/cluster_report_vendor.h"
 
 #include "npuprof/text.h"
@@ -84,7 +84,7 @@ static const struct np_opt own_options[] = {
 		.kind = NP_OPT_TEXT,
 		.offset = offsetof(struct cluster_options, table),
 		.value = "NAME",
-		.help = "the table that -f csv prints",
+		.help = "print this table, all of its rows, instead of the report; with -f csv or md as such",
 		.preset_words = "the first",
 	},
 	{
@@ -237,7 +237,10 @@ static int print(const struct cluster_report *report, const struct cluster_optio
 	case NP_OUTPUT_MD:
 	case NP_OUTPUT_TABLE:
 	default:
-		rc = put_page(report, options, &buf, err);
+		rc = options->table
+			     ? report_table(report, options->table,
+					    options->common.format == NP_OUTPUT_MD, &buf, err)
+			     : put_page(report, options, &buf, err);
 		break;
 	}
 	if (rc == NP_OK)
@@ -328,7 +331,8 @@ static int check_options(struct cluster_options *options, struct np_err *err)
 			       "--base is for -m cluster_time_compare_summary; 'npuprof compare %s "
 			       "DIR' compares everything",
 			       options->base);
-	if (!options->table || options->common.format != NP_OUTPUT_CSV || options->common.output)
+	if (!options->table || options->common.format == NP_OUTPUT_JSON ||
+	    (options->common.format == NP_OUTPUT_CSV && options->common.output))
 		return NP_OK;
 	return report_check_table(options->table, options->modes, err);
 }
@@ -386,7 +390,7 @@ static int cmd_cluster(int argc, const char *const *argv)
 	if (asks_for_another_command(argc, argv, &status))
 		return status;
 	if (np_cmd_options(&np_cmd_cluster, argc, argv, &options, &status)) {
-		if (options.table && options.common.format == NP_OUTPUT_CSV)
+		if (options.table && options.common.format != NP_OUTPUT_JSON)
 			options.modes |= np_modes_of_table(options.table);
 		status = phases_run(&(struct phases_job){ .command = &np_cmd_cluster,
 							  .schema = "npuprof.cluster/1",

@@ -10,7 +10,7 @@
 struct info_options {
 	struct np_common common;
 	struct np_opt_list picks;
-	int table; /* enum info_table */
+	int table; /* enum info_table; INFO_TABLES: none was named */
 };
 
 static const char *const table_names[] = {
@@ -34,9 +34,9 @@ static const struct np_opt own_options[] = {
 		.kind = NP_OPT_CHOICE,
 		.offset = offsetof(struct info_options, table),
 		.value = "NAME",
-		.help = "the table that -f csv prints",
+		.help = "print this table instead of the report; with -f csv as such",
 		.choices = table_names,
-		.preset = "ranks",
+		.preset_words = "ranks, with -f csv",
 	},
 };
 
@@ -74,7 +74,9 @@ static int print_csv(const struct info_options *options, const struct info *info
 	int rc = NP_OK;
 
 	if (!options->common.output)
-		return np_csv_write(&info_tables[options->table], info, stdout, err);
+		return np_csv_write(
+			&info_tables[options->table < INFO_TABLES ? options->table : INFO_RANKS],
+			info, stdout, err);
 	for (int i = 0; i < INFO_TABLES && rc == NP_OK; i++)
 		rc = np_csv_write_below(&info_tables[i], info, options->common.output, err);
 	return rc;
@@ -89,7 +91,10 @@ static int print(const struct info_options *options, const struct info *info, st
 		return info_json(info, stdout, err);
 	if (options->common.format == NP_OUTPUT_CSV)
 		return print_csv(options, info, err);
-	rc = info_page(info, options->common.format == NP_OUTPUT_MD, &buf, err);
+	rc = options->table < INFO_TABLES
+		     ? np_relation_screen(&info_tables[options->table], info, &buf, info->width,
+					  info->color, err)
+		     : info_page(info, options->common.format == NP_OUTPUT_MD, &buf, err);
 	if (rc == NP_OK)
 		return np_output_release(&buf) == 0 ? NP_OK : NP_E_IO;
 	np_buf_release(&buf);
@@ -143,7 +148,7 @@ static int info(void *context)
 
 static int cmd_info(int argc, const char *const *argv)
 {
-	struct info_options options = { 0 };
+	struct info_options options = { .table = INFO_TABLES };
 	int status;
 
 	if (np_cmd_options(&np_cmd_info, argc, argv, &options, &status))

@@ -139,8 +139,8 @@ static const struct np_opt own_options[] = {
 		.kind = NP_OPT_TEXT,
 		.offset = offsetof(struct compare_options, table),
 		.value = "NAME",
-		.help = "the table that -f csv prints",
-		.preset_words = "waterfall",
+		.help = "print this table, all of its rows, instead of the report; with -f csv as such",
+		.preset_words = "waterfall, with -f csv",
 	},
 	{
 		.name = "top",
@@ -209,7 +209,8 @@ const struct np_cmd np_cmd_compare = {
 		"Divides the step of both runs into parts that sum to it, to the nanosecond, and "
 		"tells which parts changed, why, and whether that is more than noise. BASE and NEW "
 		"are directories of a cluster or a rank, databases, or traces (.json, .json.gz), "
-		"in any mixture. The inputs are not changed.",
+		"in any mixture. With -o every table is written as a CSV file too, with --xlsx as "
+		"a sheet of a workbook. The inputs are not changed.",
 	.run = cmd_compare,
 	.options = { .groups = groups, .count = NP_COUNT(groups), .operand = &operand },
 	.statuses = NP_EXITS_GATE,
@@ -323,7 +324,8 @@ static int print(const struct compare_report *report, const struct compare_optio
 		break;
 	case NP_OUTPUT_TABLE:
 	default:
-		rc = compare_screen(report, &buf, err);
+		rc = options->table ? compare_table(report, options->table, &buf, err)
+				    : compare_screen(report, &buf, err);
 		break;
 	}
 	if (rc == NP_OK)
@@ -428,6 +430,11 @@ static int present(struct comparison *comparison, struct cmp_gate *gate,
 	status = rc < 0 ? fail(&err) : status_of(comparison, gate, &views);
 	if (rc == NP_OK)
 		say_notes(comparison, options);
+	/* -f csv has written them already. */
+	if (rc == NP_OK && options->common.output && !options->common.vendor_files &&
+	    options->common.format != NP_OUTPUT_CSV &&
+	    compare_csv_files(&report, options->common.output, &problem) < 0)
+		status = less_than_whole(status, &problem);
 	if (rc == NP_OK && options->xlsx && compare_xlsx(&report, options->xlsx, &problem) < 0)
 		status = less_than_whole(status, &problem);
 	if (rc == NP_OK && options->common.vendor_files)

@@ -189,7 +189,10 @@ bool np_common_color(const struct np_common *common, FILE *stream)
 {
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe): nobody here changes the environment */
 	const char *unwanted = getenv("NO_COLOR");
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): nobody here changes the environment */
+	const char *terminal = getenv("TERM");
 
 	/* An empty NO_COLOR counts as not set: https://no-color.org */
-	return !common->no_color && !(unwanted && *unwanted) && np_output_is_terminal(stream);
+	return !common->no_color && !(unwanted && *unwanted) &&
+	       !(terminal && strcmp(terminal, "dumb") == 0) && np_output_is_terminal(stream);
 }

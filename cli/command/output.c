@@ -15,7 +15,8 @@
 
 enum {
 	WIDTH_WITHOUT_TERMINAL = 100,
-	WIDTH_LEAST = 60
+	WIDTH_LEAST = 60,
+	WIDTH_MOST = 10000
 };
 
 /* The number that mpirun gave this process; NULL if nobody started several. */
@@ -109,6 +110,8 @@ void np_vreport(const char *fmt, va_list args)
 	/* Who reads the first lines and leaves has what they want: "| head" is no failure. */
 	if (*text == '\0' || (ferror(stdout) && nobody_reads()))
 		return;
+	/* What was printed before comes before, also where both go to one file. */
+	(void)fflush(stdout);
 	np_text_safe(&safe, text, strlen(text));
 	if (listener)
 		listener(safe.failed ? text : safe.text);
@@ -126,10 +129,26 @@ int np_report(int status, const char *fmt, ...)
 	return status;
 }
 
+/* What the user wants goes before what the terminal says: pipes have no width of their own. */
+static size_t wanted_width(void)
+{
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): nobody here changes the environment */
+	const char *columns = getenv("COLUMNS");
+	int64_t width;
+
+	if (!columns || !np_text_to_int(columns, strlen(columns), &width) || width <= 0 ||
+	    width > WIDTH_MOST)
+		return 0;
+	return width < WIDTH_LEAST ? WIDTH_LEAST : (size_t)width;
+}
+
 size_t np_output_width(FILE *stream)
 {
+	size_t wanted = wanted_width();
 	struct winsize size;
 
+	if (wanted > 0)
+		return wanted;
 	if (ioctl(fileno(stream), TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
 		return WIDTH_WITHOUT_TERMINAL;
 	return size.ws_col < WIDTH_LEAST ? WIDTH_LEAST : size.ws_col;

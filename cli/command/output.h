@@ -55,7 +55,7 @@ bool np_output_is_first(void);
  */
 bool np_output_is_terminal(FILE *stream);
 
-/* Columns of the terminal behind `stream`, or 100 when it is none. */
+/* What COLUMNS says, else the columns of the terminal behind `stream`, or 100 when it is none. */
 size_t np_output_width(FILE *stream);
 
 /* The same for help on stdout, which is never wider than 100 columns. */

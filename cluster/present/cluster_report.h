@@ -62,7 +62,7 @@ struct np_grid *report_next_grid(void) NP_MUST_USE;
 void report_put_command(struct np_grid *grid, const struct cluster_report *report, const char *why,
 			const char *command, const char *options);
 
-/* The sections of their own: where the step goes, which kernels take it, how far ranks are apart, how far to trust it. */
+/* Sections: where the step goes, which kernels take it, how ranks differ, what to trust. */
 void report_put_where(struct np_page *page, const struct cluster_report *report);
 int report_put_device(struct np_page *page, const struct cluster_report *report, struct np_err *err)
 	NP_MUST_USE;
@@ -121,6 +121,10 @@ int report_check_table(const char *name, uint64_t modes, struct np_err *err) NP_
  */
 int report_csv(const struct cluster_report *report, const char *table, FILE *stream,
 	       struct np_err *err) NP_MUST_USE;
+
+/* One table, all of its rows, for the screen or as Markdown. */
+int report_table(const struct cluster_report *report, const char *table, bool markdown,
+		 struct np_buf *buf, struct np_err *err) NP_MUST_USE;
 
 /* Write every table as `<directory>/<table>.csv`. */
 int report_csv_files(const struct cluster_report *report, const char *directory, struct np_err *err)

@@ -206,8 +206,11 @@ int report_check_table(const char *name, uint64_t modes, struct np_err *err)
 	return rc;
 }
 
-int report_csv(const struct cluster_report *report, const char *table, FILE *stream,
-	       struct np_err *err)
+/* Give the table of this name, or the first, to `write`. */
+static int with_table(const struct cluster_report *report, const char *table,
+		      int (*write)(const struct np_relation *relation, const void *model,
+				   void *context, struct np_err *err),
+		      void *context, struct np_err *err)
 {
 	struct report_list sources = { 0 };
 	size_t at = 0;
@@ -219,12 +222,57 @@ int report_csv(const struct cluster_report *report, const char *table, FILE *str
 	if (rc == NP_OK && at < sources.list.count) {
 		const struct np_relation relation = written(&sources.list.item[at]);
 
-		rc = np_csv_write(&relation, sources.list.item[at].model, stream, err);
+		rc = write(&relation, sources.list.item[at].model, context, err);
 	} else if (rc == NP_OK) {
 		rc = missing_table(&sources, table, err);
 	}
 	np_vec_release(&sources.list);
 	return rc;
+}
+
+static int write_csv(const struct np_relation *relation, const void *model, void *context,
+		     struct np_err *err)
+{
+	return np_csv_write(relation, model, context, err);
+}
+
+int report_csv(const struct cluster_report *report, const char *table, FILE *stream,
+	       struct np_err *err)
+{
+	return with_table(report, table, write_csv, stream, err);
+}
+
+/* Where a table is printed for people. */
+struct printed_table {
+	const struct cluster_report *report;
+	struct np_buf *buf;
+};
+
+static int write_screen(const struct np_relation *relation, const void *model, void *context,
+			struct np_err *err)
+{
+	const struct printed_table *printed = context;
+
+	return np_relation_screen(relation, model, printed->buf, printed->report->width,
+				  printed->report->color, err);
+}
+
+static int write_markdown(const struct np_relation *relation, const void *model, void *context,
+			  struct np_err *err)
+{
+	const struct printed_table *printed = context;
+	struct np_text_sink sink;
+
+	np_md_sink_init(&sink, printed->buf, NULL);
+	return np_relation_write(relation, model, &sink.base, err);
+}
+
+int report_table(const struct cluster_report *report, const char *table, bool markdown,
+		 struct np_buf *buf, struct np_err *err)
+{
+	struct printed_table printed = { report, buf };
+
+	return with_table(report, table, markdown ? write_markdown : write_screen, &printed, err);
 }
 
 int report_csv_files(const struct cluster_report *report, const char *directory, struct np_err *err)

@@ -58,6 +58,9 @@ bool compare_relation_applies(const struct np_relation *relation,
 
 int compare_csv(const struct compare_report *report, const char *table, FILE *stream,
 		struct np_err *err) NP_MUST_USE;
+/* One table, all of its rows, for the screen. */
+int compare_table(const struct compare_report *report, const char *table, struct np_buf *buf,
+		  struct np_err *err) NP_MUST_USE;
 /* One file for each table, in `directory`, which is made. */
 int compare_csv_files(const struct compare_report *report, const char *directory,
 		      struct np_err *err) NP_MUST_USE;

@@ -11,6 +11,17 @@ int compare_csv(const struct compare_report *report, const char *table, FILE *st
 	return rc < 0 ? rc : np_csv_write(relation, report, stream, err);
 }
 
+int compare_table(const struct compare_report *report, const char *table, struct np_buf *buf,
+		  struct np_err *err)
+{
+	const struct np_relation *relation;
+	int rc = compare_find_relation(table, &relation, err);
+
+	return rc < 0 ? rc
+		      : np_relation_screen(relation, report, buf, report->width, report->color,
+					   err);
+}
+
 int compare_csv_files(const struct compare_report *report, const char *directory,
 		      struct np_err *err)
 {

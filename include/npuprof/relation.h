@@ -146,6 +146,10 @@ int np_csv_write_file(const struct np_relation *relation, const void *model, con
 int np_csv_write_below(const struct np_relation *relation, const void *model, const char *directory,
 		       struct np_err *err) NP_MUST_USE;
 
+/* The whole table as a grid for the screen; what is unknown is "?". */
+int np_relation_screen(const struct np_relation *relation, const void *model, struct np_buf *buf,
+		       size_t width, bool color, struct np_err *err) NP_MUST_USE;
+
 /* A text as it stands in a field of CSV. */
 void np_csv_text(struct np_buf *buf, const char *text, size_t length);
 

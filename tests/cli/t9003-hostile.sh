@@ -143,7 +143,7 @@ grep -v '^    ' "$work/stdout" >"$work/md"
 expect 'names are there' grep -qF 'img src=x' "$work/md"
 expect_equal "$(grep -P '(?<!\\)(<|`|\[|&)' "$work/md")" ''
 expect_equal "$(grep '^|' "$work/md" | sed 's/\\|//g' | tr -cd '|\n' | sort | uniq -c | wc -l)" 3
-expect_equal "$(grep -c '^#' "$work/stdout")" 7
+expect_equal "$(grep -c '^#' "$work/stdout")" 8
 
 behaviour 'JSON is JSON'
 bounded cluster -d "$odd" -o "$work/out" -f json --export text

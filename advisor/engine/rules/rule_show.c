@@ -30,10 +30,19 @@ static void line(struct np_buf *buf, const char *name, const char *text, size_t 
 	np_buf_release(&safe);
 }
 
-static void sql_line(struct np_buf *buf, const char *name, const struct adv_rule_sql *sql,
-		     size_t width)
+/* SQL as it stands in the rule, line by line: it is to be read, copied and tried. */
+static void sql_line(struct np_buf *buf, const char *name, const struct adv_rule_sql *sql)
 {
-	line(buf, name, sql->text, width);
+	const char *text = sql->text;
+
+	for (bool first = true; text && *text; first = false) {
+		size_t length = strcspn(text, "\n");
+
+		heading(buf, first ? name : "");
+		np_text_safe(buf, text, length);
+		np_buf_add_char(buf, '\n');
+		text += length + (text[length] == '\n');
+	}
 }
 
 static void show_value(struct np_buf *buf, const struct np_json *value)
@@ -93,21 +102,21 @@ void adv_rule_show(struct np_buf *buf, const struct adv_rule *rule, enum adv_rul
 	line(buf, "dimension", rule->dimension, width);
 	line(buf, "looks at", rule->over_cluster ? "the cluster" : "each rank", width);
 	show_needs(buf, rule);
-	sql_line(buf, "when", &rule->when, width);
+	sql_line(buf, "when", &rule->when);
 	show_params(buf, rule);
-	sql_line(buf, "query", &rule->query, width);
-	sql_line(buf, "filter", &rule->filter, width);
+	sql_line(buf, "query", &rule->query);
+	sql_line(buf, "filter", &rule->filter);
 	for (size_t i = 0; i < rule->summary.count; i++) {
 		heading(buf, i == 0 ? "counts" : "");
 		np_buf_printf(buf, "%s = %s%s\n", rule->summary.item[i].name,
 			      rule->summary.item[i].sql.text,
 			      rule->summary.item[i].over_query ? " (before the filter)" : "");
 	}
-	sql_line(buf, "fires", &rule->fire, width);
+	sql_line(buf, "fires", &rule->fire);
 	for (int i = SEVERITY_COUNT - 1; i >= 0; i--)
-		sql_line(buf, adv_severity_name((enum adv_severity)i), &rule->severity[i], width);
+		sql_line(buf, adv_severity_name((enum adv_severity)i), &rule->severity[i]);
 	line(buf, "otherwise", adv_severity_name(rule->otherwise), width);
-	sql_line(buf, "gain", &rule->gain, width);
+	sql_line(buf, "gain", &rule->gain);
 	line(buf, "basis", adv_rule_text_in(rule->basis, language), width);
 	line(buf, "repair", rule->repair, width);
 	line(buf, "group", rule->group, width);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef NP_PREPARE_DEVICE_TIME_H
-#define NP_PREPARE_DEVICE_TIME_H
+#ifndef NP_PREPARE_SINGLE_CARD_H
+#define NP_PREPARE_SINGLE_CARD_H
 
 #include "npuprof/analysis.h"
 
@@ -12,4 +12,4 @@
 int prepare_device_time(struct np_analysis *analysis, size_t threads, struct np_err *err)
 	NP_MUST_USE;
 
-#endif /* NP_PREPARE_DEVICE_TIME_H */
+#endif /* NP_PREPARE_SINGLE_CARD_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels of single cards, read again for where the time of a device goes. */
-#include "device_time.h"
+#include "single_card.h"
 
 #include "npuprof/detail.h"
 #include "npuprof/details.h"
