@@ -11,7 +11,7 @@
 /* More columns than any table has. */
 #define COLUMNS_MOST 64
 
-struct grid_sink {
+struct screen_sink {
 	struct np_sink base;
 	const struct np_relation *relation;
 	struct np_grid *grid;
@@ -32,7 +32,7 @@ static const char *unit_of(const char *column)
 
 static int begin(struct np_sink *sink, const struct np_relation *relation, struct np_err *err)
 {
-	struct grid_sink *self = (struct grid_sink *)sink;
+	struct screen_sink *self = (struct screen_sink *)sink;
 	struct np_grid_column columns[COLUMNS_MOST];
 
 	assert(relation->column_count <= COLUMNS_MOST);
@@ -84,7 +84,7 @@ static void put_cell(struct np_grid *grid, const struct np_column *column,
 
 static int row(struct np_sink *sink, const struct np_cell *cells, struct np_err *err)
 {
-	struct grid_sink *self = (struct grid_sink *)sink;
+	struct screen_sink *self = (struct screen_sink *)sink;
 
 	(void)err;
 	for (size_t i = 0; i < self->relation->column_count; i++)
@@ -102,7 +102,7 @@ static int end(struct np_sink *sink, struct np_err *err)
 int np_relation_screen(const struct np_relation *relation, const void *model, struct np_buf *buf,
 		       size_t width, bool color, struct np_err *err)
 {
-	struct grid_sink sink = { .base = { begin, row, end } };
+	struct screen_sink sink = { .base = { begin, row, end } };
 	int rc = np_relation_write(relation, model, &sink.base, err);
 
 	np_buf_printf(buf, "%s: %s\n", relation->name, relation->summary);
