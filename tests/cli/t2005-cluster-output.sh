@@ -176,7 +176,8 @@ need_program script
 for words in 'cluster wide -q -o out' 'whatif wide -q' 'advisor wide -q' 'info wide -q' 'compare c wide -q'; do
 	read -ra arguments <<<"$words"
 	at_80_columns "${arguments[@]}"
-	expect_equal "$words: $(grep -cE '^.{81}' "$work/stdout")" "$words: 0"
+	# An address is not broken.
+	expect_equal "$words: $(grep -v 'https://' "$work/stdout" | grep -cE '^.{81}')" "$words: 0"
 done
 at_80_columns cluster wide -q -v -o out
 expect_stdout_has 'others' 'waited'

@@ -34,8 +34,9 @@ for table in np_comm_step ClusterBaseInfo SlowRank; do
 	expect_stderr_has "'$nowhere' is not a directory"
 done
 
-behaviour 'the table matters to CSV on stdout alone'
-run "$npuprof" cluster -d "$nowhere" --table slowrank
+behaviour 'the table matters where one is printed'
+refused "no table 'slowrank'; did you mean 'SlowRank'?" cluster --table slowrank
+run "$npuprof" cluster -d "$nowhere" -f json --table slowrank
 expect_stderr_has "'$nowhere' is not a directory"
 run "$npuprof" cluster -d "$nowhere" -f csv -o "$work/out" --table slowrank
 expect_stderr_has "'$nowhere' is not a directory"
