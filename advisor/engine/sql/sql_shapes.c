@@ -62,6 +62,13 @@ static int64_t elements_of(const char *text, size_t length)
 	return product;
 }
 
+/* A number that is not known chooses no tensor and no axis. */
+static bool number_of(sqlite3_value *value, int64_t *ret)
+{
+	*ret = sqlite3_value_int64(value);
+	return sqlite3_value_type(value) != SQLITE_NULL;
+}
+
 static bool text_of(sqlite3_value *value, const char **ret, size_t *ret_length)
 {
 	*ret = (const char *)sqlite3_value_text(value);
@@ -74,15 +81,16 @@ static void shape_elems(sqlite3_context *context, int argc, sqlite3_value **argv
 {
 	const char *text;
 	size_t length;
+	int64_t wanted = 0;
 	int64_t sum = 0;
 
-	if (!text_of(argv[0], &text, &length))
+	if (!text_of(argv[0], &text, &length) || (argc > 1 && !number_of(argv[1], &wanted)))
 		return;
 	for (int64_t tensor = 0; tensor < count_parts(text, length, ';'); tensor++) {
 		const char *part;
 		size_t part_length;
 
-		if (argc > 1 && tensor != sqlite3_value_int64(argv[1]))
+		if (argc > 1 && tensor != wanted)
 			continue;
 		if (nth_part(text, length, ';', tensor, &part, &part_length) && part_length > 0)
 			sum = np_plus(sum, elements_of(part, part_length));
@@ -111,10 +119,11 @@ static void shape_ndim(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
 	const char *text;
 	size_t length;
+	int64_t tensor;
 
 	(void)argc;
-	if (text_of(argv[0], &text, &length) &&
-	    nth_part(text, length, ';', sqlite3_value_int64(argv[1]), &text, &length))
+	if (text_of(argv[0], &text, &length) && number_of(argv[1], &tensor) &&
+	    nth_part(text, length, ';', tensor, &text, &length))
 		sqlite3_result_int64(context, count_parts(text, length, ','));
 }
 
@@ -123,12 +132,13 @@ static void shape_dim(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
 	const char *text;
 	size_t length;
-	int64_t axis = sqlite3_value_int64(argv[2]);
+	int64_t tensor;
+	int64_t axis;
 	int64_t size;
 
 	(void)argc;
-	if (!text_of(argv[0], &text, &length) ||
-	    !nth_part(text, length, ';', sqlite3_value_int64(argv[1]), &text, &length))
+	if (!text_of(argv[0], &text, &length) || !number_of(argv[1], &tensor) ||
+	    !number_of(argv[2], &axis) || !nth_part(text, length, ';', tensor, &text, &length))
 		return;
 	if (axis < 0)
 		axis += count_parts(text, length, ',');
@@ -171,10 +181,10 @@ static void dtype_bytes(sqlite3_context *context, int argc, sqlite3_value **argv
 {
 	const char *text;
 	size_t length;
+	int64_t tensor = 0;
 
-	if (text_of(argv[0], &text, &length) &&
-	    nth_part(text, length, ';', argc > 1 ? sqlite3_value_int64(argv[1]) : 0, &text,
-		     &length))
+	if (text_of(argv[0], &text, &length) && (argc == 1 || number_of(argv[1], &tensor)) &&
+	    nth_part(text, length, ';', tensor, &text, &length))
 		adv_sql_result_cell(context, np_cell_integer(bytes_of_type(text, length)), false);
 }
 

@@ -28,6 +28,12 @@ static void shapes_are_read_by_tensor_and_axis(void **state)
 		{ "SELECT shape_elems(NULL)", "" },
 		{ "SELECT shape_elems('')", "0" },
 		{ "SELECT shape_count('32,3;;64')", "3" },
+		/* What is not known is no tensor, least of all the first. */
+		{ "SELECT shape_ndim('32,3;64', NULL)", "" },
+		{ "SELECT shape_dim('32,3;64', NULL, 1)", "" },
+		{ "SELECT shape_dim('32,3;64', 0, NULL)", "" },
+		{ "SELECT shape_elems('32,3;64', NULL)", "" },
+		{ "SELECT dtype_bytes('INT8;FLOAT', NULL)", "" },
 		{ "SELECT shape_ndim('32,3;64', 0)", "2" },
 		{ "SELECT shape_ndim('32,3;;64', 1)", "0" },
 		{ "SELECT shape_dim('32,3;64', 0, 1)", "3" },
