@@ -370,6 +370,70 @@ static void running_out_of_memory_is_an_ordinary_failure(void **state)
 	np_buf_release(&fault_file);
 }
 
+/* Any bytes, in pieces of any size, come back. */
+static void what_is_written_is_read_again(void **state)
+{
+	uint64_t random = 9;
+
+	(void)state;
+	for (int round = 0; round < 20; round++) {
+		NP_CLEANUP(np_buf_release) struct np_buf file = NP_BUF_INIT;
+		NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
+		NP_CLEANUP(np_buf_release) struct np_buf again = NP_BUF_INIT;
+		struct np_err err = NP_ERR_INIT;
+		char *bytes = NULL;
+		size_t size = 0;
+		FILE *stream = open_memstream(&bytes, &size);
+		struct np_gz_writer *writer = np_gz_writer_new(stream);
+
+		assert_non_null(writer);
+		for (size_t left = np_random_below(&random, 300000), part; left > 0; left -= part) {
+			char piece[5000];
+
+			part = 1 + np_random_below(&random, sizeof(piece));
+			part = part < left ? part : left;
+			for (size_t i = 0; i < part; i++)
+				piece[i] = (char)('a' + np_random_below(&random, 20));
+			assert_ok(np_gz_write(writer, piece, part, &err), err);
+			np_buf_add_bytes(&text, piece, part);
+		}
+		assert_ok(np_gz_writer_end(writer, &err), err);
+		np_gz_writer_free(writer);
+		assert_int_equal(fclose(stream), 0);
+		np_buf_add_bytes(&file, bytes, size);
+		free(bytes);
+		assert_ok(read_bytes_of(&file, 0, &again, &err), err);
+		assert_int_equal(again.length, text.length);
+		assert_memory_equal(again.text, text.text, text.length);
+	}
+}
+
+static void a_full_disk_is_told_by_the_writer(void **state)
+{
+	FILE *stream = fopen("/dev/full", "w");
+	struct np_gz_writer *writer = np_gz_writer_new(stream);
+	struct np_err err = NP_ERR_INIT;
+	int rc = NP_OK;
+
+	(void)state;
+	assert_non_null(stream);
+	assert_non_null(writer);
+	setvbuf(stream, NULL, _IONBF, 0);
+	for (int i = 0; i < 200 && rc == NP_OK; i++) {
+		char noise[4096];
+		uint64_t random = (uint64_t)i + 1;
+
+		for (size_t j = 0; j < sizeof(noise); j++)
+			noise[j] = (char)np_random_below(&random, 256);
+		rc = np_gz_write(writer, noise, sizeof(noise), &err);
+	}
+	if (rc == NP_OK)
+		rc = np_gz_writer_end(writer, &err);
+	assert_int_equal(rc, NP_E_IO);
+	np_gz_writer_free(writer);
+	(void)fclose(stream);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -394,6 +458,8 @@ int main(void)
 		cmocka_unit_test(text_that_zlib_holds_back_is_given_before_the_failure),
 		cmocka_unit_test(damaged_byte_never_does_harm),
 		cmocka_unit_test(running_out_of_memory_is_an_ordinary_failure),
+		cmocka_unit_test(what_is_written_is_read_again),
+		cmocka_unit_test(a_full_disk_is_told_by_the_writer),
 	};
 	int failed = cmocka_run_group_tests_name("gz", tests, NULL, NULL);
 
