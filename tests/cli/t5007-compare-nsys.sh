@@ -83,6 +83,15 @@ run "$npuprof" cluster -m calibrate_npu_gpu -d "$work/npu" --baseline_profiling_
 expect 'the mode is that comparison' test "$status" = 0 -o "$status" = 3
 expect_equal "$(find "$work/out" -name 'performance_comparison_result_*.xlsx' | wc -l)" 1
 
+behaviour 'a job that ran on GPUs is read rank by rank, and is what it is on NPUs'
+size=(--dp 2 --steps 3 --layers 2 --kernels-per-layer 2 -q)
+"$synth" -o "$work/gpus" --format nsys "${size[@]}" && "$synth" -o "$work/npus" --format db "${size[@]}" || exit 1
+run "$npuprof" compare -q -f json "$work/gpus" "$work/npus"
+expect 'it is compared' test "$status" = 0 -o "$status" = 3
+expect_equal "$(value '$.step.delta_ns') $(value '$.base.ranks_used') $(value '$.step.steps_base')" '0 2 2'
+expect_equal "$(sqlite3 :memory: "SELECT sum(value ->> 'base_ns') = sum(value ->> 'new_ns') FROM
+	json_each(readfile('$work/stdout'), '\$.waterfall') WHERE value ->> 'leaf' LIKE 'compute/%'")" 1
+
 # damaged <name> <what it says>: compared with a good one
 damaged() {
 	run timeout 20 "$npuprof" compare -q "$work/$1" "$work/in/gpu.sqlite"

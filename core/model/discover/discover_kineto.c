@@ -4,6 +4,7 @@
 
 #include "core/model/vendor/file_names.h"
 #include "core/model/vendor/kineto.h"
+#include "core/model/vendor/nsys.h"
 
 #include "npuprof/json.h"
 #include "npuprof/notes.h"
@@ -14,6 +15,12 @@ static bool is_json(const char *name)
 	return np_text_ends(name, ".json") || np_text_ends(name, ".json.gz");
 }
 
+/* What nsys exports; whether it is one is known by its content. */
+static bool is_nsys(const char *name)
+{
+	return np_text_ends(name, ".sqlite");
+}
+
 /* What torch.profiler, vLLM and SGLang call their traces. */
 static bool is_named(const char *name)
 {
@@ -22,8 +29,8 @@ static bool is_named(const char *name)
 
 int discover_is_kineto(const char *path, bool *ret, struct np_err *err)
 {
-	*ret = is_named(path);
-	return *ret ? NP_OK : kineto_is(path, ret, err);
+	*ret = is_named(path) || (is_nsys(path) && nsys_is(path));
+	return *ret || is_nsys(path) ? NP_OK : kineto_is(path, ret, err);
 }
 
 static int add_trace(struct np_run *run, const char *dir, const char *name, struct np_err *err)
@@ -105,7 +112,7 @@ int discover_take_kineto(struct np_run *run, const char *dir, const struct np_na
 	for (size_t i = 0; i < names->list.count && rc == NP_OK; i++) {
 		const char *name = names->list.item[i];
 
-		if (is_json(name) && !is_other(name))
+		if ((is_json(name) || is_nsys(name)) && !is_other(name))
 			rc = look_at(run, dir, name, &unread[i], err);
 	}
 	if (rc == NP_OK && run->sources.count > before)

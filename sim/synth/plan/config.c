@@ -17,12 +17,20 @@ const struct syn_form syn_forms[] = {
 	{ SYN_MINDSPORE, .text = true },
 	{ SYN_MSMONITOR, .db = true },
 	{ SYN_MSMONITOR, .lines = true },
+	{ SYN_NSYS, .db = false },
 };
 
-const char *const syn_form_names[] = {
-	"db",           "text",           "both",      "msprof-db",       "msprof-text",
-	"mindspore-db", "mindspore-text", "msmonitor", "msmonitor-jsonl", NULL
-};
+const char *const syn_form_names[] = { "db",
+				       "text",
+				       "both",
+				       "msprof-db",
+				       "msprof-text",
+				       "mindspore-db",
+				       "mindspore-text",
+				       "msmonitor",
+				       "msmonitor-jsonl",
+				       "nsys",
+				       NULL };
 
 bool syn_has_framework(const struct syn_form *form)
 {

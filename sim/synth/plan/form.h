@@ -13,6 +13,7 @@ enum syn_maker {
 	SYN_MINDSPORE,
 	SYN_MSPROF,
 	SYN_MSMONITOR,
+	SYN_NSYS, /* of a GPU */
 };
 
 struct syn_form {

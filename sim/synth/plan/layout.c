@@ -50,7 +50,8 @@ int syn_layout_check(const struct syn_config *config, struct np_err *err)
 		if (placing == SYN_PLACE_VLLM && form->maker != SYN_TORCH)
 			return np_fail(err, NP_E_USAGE,
 				       "--layout vllm goes with --format db, text and both");
-		if (form->maker == SYN_MSMONITOR || (form->maker == SYN_MSPROF && !form->text))
+		if (form->maker == SYN_MSMONITOR || form->maker == SYN_NSYS ||
+		    (form->maker == SYN_MSPROF && !form->text))
 			return np_fail(err, NP_E_USAGE,
 				       "--layout %s goes with forms that have output directories",
 				       syn_layout_names[config->layout]);

@@ -70,7 +70,7 @@ static const struct option options[] = {
 	{ .section = "Chance", .name = "seed", .argument = "N", .help = "of all random draws (default 1)", .type = SEED, .offset = AT(seed) },
 	{ .name = "noise", .argument = "X", .help = "scale of all noise, 0 for none (default 1)", .type = REAL, .offset = AT(noise) },
 
-	{ .section = "Form", .name = "format", .argument = "FORM", .help = "db, text, both, msprof-db, msprof-text, mindspore-db, mindspore-text, msmonitor, msmonitor-jsonl (default db)", .type = CHOICE, .offset = AT(form), .choices = syn_form_names },
+	{ .section = "Form", .name = "format", .argument = "FORM", .help = "db, text, both, msprof-db, msprof-text, mindspore-db, mindspore-text, msmonitor, msmonitor-jsonl, nsys (default db)", .type = CHOICE, .offset = AT(form), .choices = syn_form_names },
 	{ .name = "format-of", .argument = "R:FORM", .help = "another form for one rank; may be given several times", .type = FORM_OF },
 	{ .name = "layout", .argument = "LAYOUT", .help = "usual, flat, vllm, verl, verl-steps, windows, outputs, files: how captures lie in directories (default usual)", .type = CHOICE, .offset = AT(layout), .choices = syn_layout_names },
 	{ .name = "gzip", .help = "trace_view.json.gz instead of trace_view.json", .type = FLAG, .offset = AT(gzip) },

@@ -9,7 +9,7 @@
 const struct syn_backend *const syn_backends[SYN_BACKENDS] = {
 	&syn_rank_db,    &syn_analysis_db, &syn_metadata, &syn_prof_info,
 	&syn_trace,      &syn_kernel_csv,  &syn_step_csv, &syn_statistic_csv,
-	&syn_memory_csv, &syn_comm_json,   &syn_monitor,
+	&syn_memory_csv, &syn_comm_json,   &syn_monitor,  &syn_nsys,
 };
 
 /* The time in names: to the millisecond, or its first 14 digits. */
@@ -74,6 +74,9 @@ void syn_rank_dir(const struct syn_rank_info *info, struct np_buf *buf)
 		add_time(info, true, buf);
 		np_buf_printf(buf, "_%d.%s", info->place.rank, info->form->db ? "db" : "jsonl");
 		break;
+	case SYN_NSYS:
+		np_buf_printf(buf, "nsys_rank%d.sqlite", info->place.rank);
+		break;
 	}
 }
 
@@ -110,7 +113,7 @@ int syn_make_rank_dirs(const struct syn_rank_info *info, struct np_buf *dir, str
 	int rc;
 
 	np_buf_add(dir, info->config->out);
-	if (maker != SYN_MSMONITOR && placing != SYN_PLACE_FLAT) {
+	if (maker != SYN_MSMONITOR && maker != SYN_NSYS && placing != SYN_PLACE_FLAT) {
 		np_buf_add(dir, "/");
 		syn_rank_dir(info, dir);
 	}
@@ -148,6 +151,7 @@ void syn_rank_db_path(const struct syn_rank_info *info, struct np_buf *buf)
 		np_buf_add(buf, ".db");
 		break;
 	case SYN_MSMONITOR:
+	case SYN_NSYS:
 		syn_rank_dir(info, buf);
 		break;
 	}

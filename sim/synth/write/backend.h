@@ -34,8 +34,9 @@ extern const struct syn_backend syn_statistic_csv;
 extern const struct syn_backend syn_memory_csv;
 extern const struct syn_backend syn_comm_json;
 extern const struct syn_backend syn_monitor;
+extern const struct syn_backend syn_nsys;
 
-#define SYN_BACKENDS 11
+#define SYN_BACKENDS 12
 extern const struct syn_backend *const syn_backends[SYN_BACKENDS];
 
 /* Name of a rank's directory, below the output directory; of a rank of msMonitor, of its file. */

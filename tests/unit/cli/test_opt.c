@@ -191,6 +191,37 @@ static void flags_share_a_dash_and_the_last_may_take_a_value(void **state)
 	np_opt_release(&table, &values);
 }
 
+/* As scripts of other tools write them. */
+static void underscores_and_an_equals_sign_after_a_letter_are_understood(void **state)
+{
+	const char *const argv[] = { "-n=7", "-t=a", "-l==b", "--colo_urs", "red" };
+	struct values values = { 0 };
+	struct np_err err = NP_ERR_INIT;
+
+	(void)state;
+	assert_int_equal(np_opt_parse(&table, NULL, 3, argv, &values, &err), NP_OK);
+	assert_int_equal(values.number, 7);
+	assert_string_equal(values.text, "a");
+	/* Only the first is no part of the value. */
+	assert_string_equal(values.list.item[0], "=b");
+	np_opt_release(&table, &values);
+	values = (struct values){ 0 };
+	assert_int_equal(np_opt_parse(&table, NULL, 2, argv + 3, &values, &err), NP_E_USAGE);
+	np_opt_release(&table, &values);
+}
+
+static void all_ranges_are_none_that_was_given(void **state)
+{
+	const char *const argv[] = { "--ranges", "1-3", "--ranges", "all" };
+	struct values values = { 0 };
+	struct np_err err = NP_ERR_INIT;
+
+	(void)state;
+	assert_int_equal(np_opt_parse(&table, NULL, 4, argv, &values, &err), NP_OK);
+	assert_null(values.ranges.set);
+	np_opt_release(&table, &values);
+}
+
 static void lists_keep_options_and_operands_in_order(void **state)
 {
 	struct values values;
@@ -442,6 +473,8 @@ int main(void)
 		cmocka_unit_test(a_value_may_be_attached_or_separate),
 		cmocka_unit_test(an_attached_value_may_look_like_anything),
 		cmocka_unit_test(flags_share_a_dash_and_the_last_may_take_a_value),
+		cmocka_unit_test(underscores_and_an_equals_sign_after_a_letter_are_understood),
+		cmocka_unit_test(all_ranges_are_none_that_was_given),
 		cmocka_unit_test(lists_keep_options_and_operands_in_order),
 		cmocka_unit_test(choices_become_indices_and_bits),
 		cmocka_unit_test(choices_of_several_uses_add_up),
