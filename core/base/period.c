@@ -24,6 +24,18 @@
 #define MOST_KINDS 256
 #define MOST_ASKED 64
 
+/*
+ * Parts that differ: so many classes, of sizes no farther apart than this, which their
+ * members differ from by a tenth, or so many, at most; and no fewer parts than this.
+ */
+#define MOST_CLASSES 4
+#define MOST_RATIO   3
+#define MOST_APART   512
+#define LEAST_PARTS  8
+
+/* Where so many positions are alike by chance, parts are. */
+#define MOST_CHANCE 0.25
+
 /* One kind in so many may be lost by chance. */
 #define FEW_LOST 20
 
@@ -718,6 +730,200 @@ static int try_candidates(const struct signatures *sequence, struct candidates *
 	return rc;
 }
 
+/* --- kinds of repeats ------------------------------------------------------------------------ */
+
+/*
+ * What serves requests repeats without a period: steps that take in a prompt and
+ * steps that go on alternate as requests come, and differ in length. What is done
+ * once in each of them, sampling perhaps, cuts the sequence. Every part must
+ * be like an earlier one of a few classes. If a class comes after equally many parts each
+ * time, the parts are layers of something longer: no iterations.
+ */
+struct part_classes {
+	struct part model[MOST_CLASSES]; /* the latest part of each */
+	size_t parts[MOST_CLASSES];
+	size_t last[MOST_CLASSES];    /* number of the latest part */
+	size_t gap[MOST_CLASSES];     /* parts between the latest two */
+	size_t regular[MOST_CLASSES]; /* gaps that are as the one before */
+	size_t count;
+};
+
+static void join_class(struct part_classes *classes, size_t class, struct part part, size_t number)
+{
+	size_t gap = number - classes->last[class];
+
+	if (classes->parts[class] > 1)
+		classes->regular[class] += gap == classes->gap[class];
+	classes->gap[class] = gap;
+	classes->last[class] = number;
+	classes->model[class] = part;
+	classes->parts[class]++;
+}
+
+/* Put a part into the class it is most like; what is not alike of it, or all if it is new. */
+static size_t classify(struct part_classes *classes, struct part part, size_t number,
+		       ptrdiff_t *furthest)
+{
+	ptrdiff_t best = PTRDIFF_MAX;
+	size_t class = 0;
+
+	for (size_t i = 0; i < classes->count; i++) {
+		ptrdiff_t both = part.count + classes->model[i].count;
+		ptrdiff_t most = both / 20 < MOST_APART ? both / 20 : MOST_APART;
+		ptrdiff_t apart = distance(part, classes->model[i], most, false, furthest);
+
+		if (apart <= most && apart < best) {
+			best = apart;
+			class = i;
+		}
+	}
+	if (best == PTRDIFF_MAX && classes->count == MOST_CLASSES)
+		return (size_t)part.count;
+	if (best == PTRDIFF_MAX) {
+		class = classes->count++;
+		classes->last[class] = number;
+	}
+	join_class(classes, class, part, number);
+	return best == PTRDIFF_MAX ? (size_t)part.count : (size_t)best / 2;
+}
+
+/* Are the parts of different sizes, or those of a class equally far from each other? */
+static bool parts_are_inner(const struct part_classes *classes, size_t parts)
+{
+	ptrdiff_t shortest = PTRDIFF_MAX;
+	ptrdiff_t longest = 0;
+
+	for (size_t i = 0; i < classes->count; i++) {
+		if (classes->parts[i] > 2 && classes->parts[i] * 2 < parts &&
+		    (double)classes->regular[i] >= REGULAR_SHARE * (double)(classes->parts[i] - 2))
+			return true;
+		if (classes->parts[i] < 2)
+			continue;
+		if (classes->model[i].count < shortest)
+			shortest = classes->model[i].count;
+		if (classes->model[i].count > longest)
+			longest = classes->model[i].count;
+	}
+	return longest > MOST_RATIO * shortest;
+}
+
+/* Cut at every occurrence of a kind, and at the begin of the sequence if it comes soon. */
+static int cut_at_kind(const struct signatures *sequence, const struct occurrences *kind,
+		       struct cuts *cuts)
+{
+	int rc = NP_OK;
+
+	cuts->count = 0;
+	for (size_t i = 0; i < kind->count && rc == NP_OK; i++)
+		rc = add_cut(sequence, cuts, sequence->place[kind->first + i]);
+	return rc;
+}
+
+static int try_kind(const struct signatures *sequence, const struct occurrences *kind,
+		    struct cuts *cuts, struct np_period *ret)
+{
+	struct part_classes classes = { 0 };
+	size_t total = sequence->count;
+	size_t wrong;
+	size_t parts;
+	ptrdiff_t *furthest;
+	int rc = cut_at_kind(sequence, kind, cuts);
+
+	if (rc < 0)
+		return rc;
+	furthest = malloc(2 * (size_t)(MOST_APART + 2) * sizeof(*furthest));
+	if (!furthest)
+		return np_fail_nomem(sequence->err, "a sequence");
+	parts = cuts->count - 1;
+	/* Parts at both ends are not whole. */
+	wrong = 0;
+	total = cuts->item[parts] - cuts->item[0];
+	for (size_t i = 0; i < parts; i++) {
+		struct part part = { &sequence->signatures[cuts->item[i]],
+				     (ptrdiff_t)(cuts->item[i + 1] - cuts->item[i]) };
+
+		wrong += classify(&classes, part, i, furthest);
+		/* The first of each class counts as wrong, and is expected. */
+		if ((double)wrong >
+		    (1 - LEAST_ALIKE) * (double)total + (double)(total / parts) * MOST_CLASSES)
+			break;
+	}
+	free(furthest);
+	for (size_t i = 0; i < classes.count; i++)
+		wrong -= classes.parts[i] > 1 && wrong >= total / parts ? total / parts : 0;
+	ret->alike = total && wrong < total ? 1 - (double)wrong / (double)total : 0;
+	if (ret->alike < LEAST_ALIKE || classes.count < 2 || parts_are_inner(&classes, parts))
+		cuts->count = 0;
+	return NP_OK;
+}
+
+static size_t median_part(const struct cuts *cuts, size_t *sizes)
+{
+	for (size_t i = 0; i + 1 < cuts->count; i++)
+		sizes[i] = cuts->item[i + 1] - cuts->item[i];
+	qsort(sizes, cuts->count - 1, sizeof(*sizes), by_size);
+	return sizes[(cuts->count - 1) / 2];
+}
+
+/* From cuts at the kind to cuts where a step begins, and the result. */
+static int take_parts(const struct signatures *sequence, struct cuts *cuts, struct np_period *ret)
+{
+	size_t *sizes = malloc(cuts->count * sizeof(*sizes));
+	struct period_candidate whole = { .recur = 1 };
+
+	if (!sizes)
+		return np_fail_nomem(sequence->err, "a sequence");
+	whole.lag = median_part(cuts, sizes);
+	free(sizes);
+	if (cuts->item[0] < whole.lag) {
+		move_cuts(sequence, cuts, whole.lag);
+		settle_cuts(sequence, cuts);
+	}
+	return cuts->count > LEAST_PARTS ? take(sequence, &whole, cuts, ret) : NP_OK;
+}
+
+static int try_kinds(const struct signatures *sequence, struct cuts *cuts, struct np_period *ret)
+{
+	size_t tried = 0;
+	size_t last = 0;
+	int rc = NP_OK;
+
+	for (size_t i = 0;
+	     i < sequence->kinds && tried < MOST_TRIED && rc == NP_OK && ret->count == 0; i++) {
+		const struct occurrences *kind = &sequence->kind[i];
+		size_t extent;
+
+		/* Kinds that are equally frequent are of the same part, mostly. */
+		if (kind->count <= LEAST_PARTS || kind->count == last)
+			continue;
+		extent = sequence->place[kind->first + kind->count - 1] -
+			 sequence->place[kind->first];
+		if (extent < sequence->count / 2)
+			continue;
+		last = kind->count;
+		tried++;
+		rc = try_kind(sequence, kind, cuts, ret);
+		if (rc == NP_OK && cuts->count > 0)
+			rc = take_parts(sequence, cuts, ret);
+	}
+	return rc;
+}
+
+/* Several steps of a server together may look like a period: more and shorter parts are better. */
+static int prefer_kinds(const struct signatures *sequence, struct cuts *cuts, struct np_period *ret)
+{
+	struct np_period parts = { 0 };
+	int rc = try_kinds(sequence, cuts, &parts);
+
+	if (rc == NP_OK && parts.count > 2 * ret->count) {
+		np_period_release(ret);
+		*ret = parts;
+		return NP_OK;
+	}
+	np_period_release(&parts);
+	return rc;
+}
+
 int np_period_find(const uint32_t *signatures, size_t count, struct np_period *ret,
 		   struct np_err *err)
 {
@@ -734,6 +940,8 @@ int np_period_find(const uint32_t *signatures, size_t count, struct np_period *r
 		rc = propose(&sequence, &list);
 	if (rc == NP_OK)
 		rc = try_candidates(&sequence, &list, &cuts, ret);
+	if (rc == NP_OK && chance(&sequence) <= MOST_CHANCE)
+		rc = prefer_kinds(&sequence, &cuts, ret);
 	np_vec_release(&cuts);
 	np_vec_release(&list);
 	release_sequence(&sequence);

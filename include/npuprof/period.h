@@ -20,6 +20,10 @@
  * (longest common subsequence), not laid on each other.
  *
  * The first repeat begins with the first member that recurs.
+ *
+ * Where nothing has a period, repeats may be of a few kinds that alternate
+ * irregularly, as steps of a server do: then the rarest signature is sought that
+ * cuts the sequence into parts of such kinds.
  */
 struct np_period {
 	size_t *begin;     /* where repeats begin, and, as one more, where the last one ends */

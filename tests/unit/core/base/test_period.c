@@ -246,6 +246,79 @@ static void the_same_over_and_over_is_no_period(void **state)
 	}
 }
 
+/* A step of a server: embedding, layers with one attention or another, head and sampling. */
+static void serve(struct made *made, size_t layers, bool prompt)
+{
+	begin_iteration(made);
+	put(made, 3000);
+	for (size_t l = 0; l < layers; l++) {
+		for (uint32_t k = 0; k < 14; k++)
+			put(made, 200 + k);
+		put(made, prompt ? 300 : 301);
+		/* A prompt takes a few kernels more. */
+		for (uint32_t k = 0; prompt && k < 5; k++)
+			put(made, 310 + k);
+	}
+	for (uint32_t k = 0; k < 6; k++)
+		put(made, 3001 + k);
+}
+
+static void steps_of_a_server_alternate_irregularly(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct made made = { 0 };
+		struct np_period period;
+		uint64_t random = seed;
+
+		for (size_t i = 0; i < 40; i++)
+			serve(&made, 16, np_random_below(&random, 4) == 0);
+		period = found(&made);
+		assert_in_range(period.count, 39, 40);
+		for (size_t i = 0; i < period.count; i++)
+			assert_int_equal(period.begin[i], made.begins.item[i]);
+		np_period_release(&period);
+		release(&made);
+	}
+}
+
+static void steps_without_a_pattern_are_not_cut_into_layers(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct made made = { 0 };
+		struct np_period period;
+		uint64_t random = seed;
+
+		/* What follows the layers is different each time, and long. */
+		for (size_t i = 0; i < 30; i++) {
+			size_t more = 50 + np_random_below(&random, 200);
+
+			serve(&made, 16, false);
+			for (size_t j = 0; j < more; j++)
+				put(&made, 4000 + (uint32_t)np_random_below(&random, 50));
+		}
+		period = found(&made);
+		assert_true(period.count == 0);
+		np_period_release(&period);
+		release(&made);
+	}
+}
+
+static void distinct_signatures_have_no_period(void **state)
+{
+	struct made made = { 0 };
+	struct np_period period;
+
+	(void)state;
+	for (uint32_t i = 0; i < 1000000; i++)
+		put(&made, i);
+	period = found(&made);
+	assert_int_equal(period.count, 0);
+	np_period_release(&period);
+	release(&made);
+}
+
 static int find_one(struct np_err *err)
 {
 	struct np_period period;
@@ -276,6 +349,9 @@ int main(void)
 		cmocka_unit_test(shuffled_sequences_have_no_period),
 		cmocka_unit_test(sequences_with_one_frequent_signature_have_no_period_by_chance),
 		cmocka_unit_test(the_same_over_and_over_is_no_period),
+		cmocka_unit_test(steps_of_a_server_alternate_irregularly),
+		cmocka_unit_test(steps_without_a_pattern_are_not_cut_into_layers),
+		cmocka_unit_test(distinct_signatures_have_no_period),
 		cmocka_unit_test(running_out_of_memory_is_told),
 	};
 
