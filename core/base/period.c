@@ -33,6 +33,10 @@
 #define MOST_APART   512
 #define LEAST_PARTS  8
 
+/* So many of a class are equally far apart if it is regular; so many say that it is not. */
+#define SAME_GAPS       0.5
+#define LEAST_IRREGULAR 5
+
 /* Where so many positions are alike by chance, parts are. */
 #define MOST_CHANCE 0.25
 
@@ -742,23 +746,9 @@ static int try_candidates(const struct signatures *sequence, struct candidates *
 struct part_classes {
 	struct part model[MOST_CLASSES]; /* the latest part of each */
 	size_t parts[MOST_CLASSES];
-	size_t last[MOST_CLASSES];    /* number of the latest part */
-	size_t gap[MOST_CLASSES];     /* parts between the latest two */
-	size_t regular[MOST_CLASSES]; /* gaps that are as the one before */
 	size_t count;
+	uint8_t *of; /* each part: its class, or MOST_CLASSES */
 };
-
-static void join_class(struct part_classes *classes, size_t class, struct part part, size_t number)
-{
-	size_t gap = number - classes->last[class];
-
-	if (classes->parts[class] > 1)
-		classes->regular[class] += gap == classes->gap[class];
-	classes->gap[class] = gap;
-	classes->last[class] = number;
-	classes->model[class] = part;
-	classes->parts[class]++;
-}
 
 /* Put a part into the class it is most like; what is not alike of it, or all if it is new. */
 static size_t classify(struct part_classes *classes, struct part part, size_t number,
@@ -777,34 +767,67 @@ static size_t classify(struct part_classes *classes, struct part part, size_t nu
 			class = i;
 		}
 	}
+	classes->of[number] = MOST_CLASSES;
 	if (best == PTRDIFF_MAX && classes->count == MOST_CLASSES)
 		return (size_t)part.count;
-	if (best == PTRDIFF_MAX) {
+	if (best == PTRDIFF_MAX)
 		class = classes->count++;
-		classes->last[class] = number;
-	}
-	join_class(classes, class, part, number);
+	classes->model[class] = part;
+	classes->parts[class]++;
+	classes->of[number] = (uint8_t) class;
 	return best == PTRDIFF_MAX ? (size_t)part.count : (size_t)best / 2;
 }
 
-/* Are the parts of different sizes, or those of a class equally far from each other? */
-static bool parts_are_inner(const struct part_classes *classes, size_t parts)
+/* Of how many parts of a class is the next one as far away as mostly, if not next to it? */
+static double same_gaps(const struct part_classes *classes, uint8_t class, size_t parts,
+			size_t *gaps)
+{
+	size_t count = 0;
+	size_t last = SIZE_MAX;
+	size_t run = 0;
+	size_t most = 0;
+
+	for (size_t i = 0; i < parts; i++) {
+		if (classes->of[i] != class)
+			continue;
+		if (last != SIZE_MAX)
+			gaps[count++] = i - last;
+		last = i;
+	}
+	if (count)
+		qsort(gaps, count, sizeof(*gaps), by_size);
+	for (size_t i = 0; i < count; i++) {
+		run = i > 0 && gaps[i] == gaps[i - 1] ? run + 1 : 1;
+		if (gaps[i] > 1 && run > most)
+			most = run;
+	}
+	return count ? (double)most / (double)count : 0;
+}
+
+/*
+ * Layers of something longer come equally often in it: a class that is not most of the
+ * parts must be seen to come irregularly, and none may come regularly.
+ */
+static bool parts_alternate(const struct part_classes *classes, size_t parts, size_t *gaps)
 {
 	ptrdiff_t shortest = PTRDIFF_MAX;
 	ptrdiff_t longest = 0;
+	bool irregular = false;
 
 	for (size_t i = 0; i < classes->count; i++) {
-		if (classes->parts[i] > 2 && classes->parts[i] * 2 < parts &&
-		    (double)classes->regular[i] >= REGULAR_SHARE * (double)(classes->parts[i] - 2))
-			return true;
-		if (classes->parts[i] < 2)
+		if (classes->parts[i] < 3)
 			continue;
+		if (classes->parts[i] * 2 < parts) {
+			if (same_gaps(classes, (uint8_t)i, parts, gaps) >= SAME_GAPS)
+				return false;
+			irregular |= classes->parts[i] >= LEAST_IRREGULAR;
+		}
 		if (classes->model[i].count < shortest)
 			shortest = classes->model[i].count;
 		if (classes->model[i].count > longest)
 			longest = classes->model[i].count;
 	}
-	return longest > MOST_RATIO * shortest;
+	return irregular && longest <= MOST_RATIO * shortest;
 }
 
 /* Cut at every occurrence of a kind, and at the begin of the sequence if it comes soon. */
@@ -827,14 +850,22 @@ static int try_kind(const struct signatures *sequence, const struct occurrences 
 	size_t wrong;
 	size_t parts;
 	ptrdiff_t *furthest;
+	size_t *gaps;
 	int rc = cut_at_kind(sequence, kind, cuts);
 
 	if (rc < 0)
 		return rc;
-	furthest = malloc(2 * (size_t)(MOST_APART + 2) * sizeof(*furthest));
-	if (!furthest)
-		return np_fail_nomem(sequence->err, "a sequence");
 	parts = cuts->count - 1;
+	furthest = malloc(2 * (size_t)(MOST_APART + 2) * sizeof(*furthest));
+	gaps = malloc(parts * sizeof(*gaps));
+	classes.of = malloc(parts);
+	if (!furthest || !gaps || !classes.of) {
+		free(furthest);
+		free(gaps);
+		free(classes.of);
+		return np_fail_nomem(sequence->err, "a sequence");
+	}
+	memset(classes.of, MOST_CLASSES, parts);
 	/* Parts at both ends are not whole. */
 	wrong = 0;
 	total = cuts->item[parts] - cuts->item[0];
@@ -848,12 +879,14 @@ static int try_kind(const struct signatures *sequence, const struct occurrences 
 		    (1 - LEAST_ALIKE) * (double)total + (double)(total / parts) * MOST_CLASSES)
 			break;
 	}
-	free(furthest);
 	for (size_t i = 0; i < classes.count; i++)
 		wrong -= classes.parts[i] > 1 && wrong >= total / parts ? total / parts : 0;
 	ret->alike = total && wrong < total ? 1 - (double)wrong / (double)total : 0;
-	if (ret->alike < LEAST_ALIKE || classes.count < 2 || parts_are_inner(&classes, parts))
+	if (ret->alike < LEAST_ALIKE || !parts_alternate(&classes, parts, gaps))
 		cuts->count = 0;
+	free(furthest);
+	free(gaps);
+	free(classes.of);
 	return NP_OK;
 }
 

@@ -18,6 +18,9 @@
 /* Differences of ends may scatter by this part of an iteration. */
 #define MOST_SCATTER 0.1
 
+/* So many must say that two captures did not begin together. */
+#define LEAST_PLAIN 8
+
 /* So many collectives of two ranks are compared. */
 #define MOST_COMPARED 4096
 
@@ -35,9 +38,15 @@ static void shared_ops_release(struct shared_ops *ops)
 	*ops = (struct shared_ops){ 0 };
 }
 
+/* Messages and batches of them are between some members of a communicator. */
+static bool is_collective(const struct np_strtab *strings, const struct np_comm_op *op)
+{
+	return !op->p2p && !strcasestr(np_strtab_text(strings, op->type), "send");
+}
+
 /* Operators are by start, and so are their iterations. */
-static int list_ops(const struct np_rank *rank, uint64_t hash, struct shared_ops *ret,
-		    struct np_err *err)
+static int list_ops(const struct np_rank *rank, const struct np_strtab *strings, uint64_t hash,
+		    struct shared_ops *ret, struct np_err *err)
 {
 	size_t count = 0;
 	size_t step = 0;
@@ -52,7 +61,8 @@ static int list_ops(const struct np_rank *rank, uint64_t hash, struct shared_ops
 	for (size_t i = 0; i < rank->ops.count; i++) {
 		const struct np_comm_op *op = &rank->ops.item[i];
 
-		if (op->step == NP_NO_STEP || op->p2p || rank->groups.item[op->group].hash != hash)
+		if (op->step == NP_NO_STEP || rank->groups.item[op->group].hash != hash ||
+		    !is_collective(strings, op))
 			continue;
 		while (step <= op->step)
 			ret->first[step++] = (uint32_t)count;
@@ -135,14 +145,30 @@ enum verdict_of_pair {
 	PAIR_DIFFERS,
 };
 
+static bool one_clock(const struct rank_pair *pair)
+{
+	return pair->rank[0]->host_uid == pair->rank[1]->host_uid;
+}
+
 static np_ns distance_of(const struct rank_pair *pair, const struct match *match)
 {
-	const struct np_rank *const *rank = pair->rank;
-	bool one_clock = rank[0]->host_uid == rank[1]->host_uid;
-
 	/* On one host a clock is a clock; of two hosts it is unknown how far they are apart. */
 	return match->scatter +
-	       (one_clock ? match->median < 0 ? -match->median : match->median : 0);
+	       (one_clock(pair) ? match->median < 0 ? -match->median : match->median : 0);
+}
+
+/*
+ * Captures mostly begin together: that they did not must be plain, and is plain only by many
+ * collectives where two clocks are compared.
+ */
+static bool is_better(const struct rank_pair *pair, const struct match *match, np_ns apart,
+		      bool together, np_ns least)
+{
+	if (!together)
+		return apart < least;
+	if (one_clock(pair))
+		return apart < least / 2;
+	return match->compared >= LEAST_PLAIN && apart < least / 4;
 }
 
 /* Iteration i of the first is i + *ret_shift of the second. */
@@ -152,6 +178,7 @@ static enum verdict_of_pair compare_pair(const struct rank_pair *pair, int64_t *
 	np_ns mine = iteration_of(pair->rank[0]);
 	np_ns least = NP_NS_MAX;
 	struct match best = { 0 };
+	size_t most = 0;
 	double ratio;
 
 	for (int64_t n = 0; n <= 2 * MOST_SHIFT; n++) {
@@ -160,11 +187,13 @@ static enum verdict_of_pair compare_pair(const struct rank_pair *pair, int64_t *
 		struct match match = try_shift(pair, shift);
 		np_ns apart;
 
-		/* An overlap of a single iteration says little. */
-		if (match.compared == 0 || (n > 0 && match.compared * 2 < best.compared))
+		/* An overlap of few iterations says little. */
+		if (match.compared > most)
+			most = match.compared;
+		if (match.compared == 0 || match.compared * 2 < most)
 			continue;
 		apart = distance_of(pair, &match);
-		if (apart >= least)
+		if (best.compared > 0 && !is_better(pair, &match, apart, *ret_shift == 0, least))
 			continue;
 		least = apart;
 		best = match;
@@ -181,7 +210,8 @@ static enum verdict_of_pair compare_pair(const struct rank_pair *pair, int64_t *
 }
 
 /* The communicator with the most collectives that both have. */
-static bool shared_group(const struct np_rank *a, const struct np_rank *b, uint64_t *ret)
+static bool shared_group(const struct np_rank *a, const struct np_rank *b,
+			 const struct np_strtab *strings, uint64_t *ret)
 {
 	size_t most = 0;
 
@@ -192,7 +222,8 @@ static bool shared_group(const struct np_rank *a, const struct np_rank *b, uint6
 		for (size_t j = 0; j < b->groups.count && !there; j++)
 			there = b->groups.item[j].hash == a->groups.item[i].hash;
 		for (size_t j = 0; there && j < a->ops.count; j++)
-			count += a->ops.item[j].group == i && !a->ops.item[j].p2p;
+			count += a->ops.item[j].group == i &&
+				 is_collective(strings, &a->ops.item[j]);
 		if (count > most) {
 			most = count;
 			*ret = a->groups.item[i].hash;
@@ -201,18 +232,19 @@ static bool shared_group(const struct np_rank *a, const struct np_rank *b, uint6
 	return most > 0;
 }
 
-static int compare_ranks(const struct np_rank *rank, const struct np_rank *with, np_ns *apart,
-			 int64_t *ret_shift, enum verdict_of_pair *ret, struct np_err *err)
+static int compare_ranks(const struct np_rank *rank, const struct np_rank *with,
+			 const struct np_strtab *strings, np_ns *apart, int64_t *ret_shift,
+			 enum verdict_of_pair *ret, struct np_err *err)
 {
 	struct rank_pair pair = { .rank = { rank, with }, .apart = apart };
 	uint64_t hash;
 	int rc = NP_OK;
 
 	*ret = PAIR_UNKNOWN;
-	if (!shared_group(rank, with, &hash))
+	if (!shared_group(rank, with, strings, &hash))
 		return NP_OK;
 	for (size_t i = 0; i < 2 && rc == NP_OK; i++)
-		rc = list_ops(pair.rank[i], hash, &pair.ops[i], err);
+		rc = list_ops(pair.rank[i], strings, hash, &pair.ops[i], err);
 	if (rc == NP_OK)
 		*ret = compare_pair(&pair, ret_shift);
 	shared_ops_release(&pair.ops[0]);
@@ -236,8 +268,9 @@ static bool was_found(const struct np_rank *rank)
  * Place the ranks that share a communicator with one of those in `placed`; a rank is
  * compared with the first of these that has something to say.
  */
-static int place_rank(const struct load_outcome *outcomes, const size_t *placed, size_t count,
-		      size_t index, np_ns *apart, struct agreement *agreement, struct np_err *err)
+static int place_rank(const struct np_run *run, const struct load_outcome *outcomes,
+		      const size_t *placed, size_t count, size_t index, np_ns *apart,
+		      struct agreement *agreement, struct np_err *err)
 {
 	enum verdict_of_pair verdict = PAIR_UNKNOWN;
 	int rc = NP_OK;
@@ -245,8 +278,8 @@ static int place_rank(const struct load_outcome *outcomes, const size_t *placed,
 	for (size_t i = 0; i < count && verdict == PAIR_UNKNOWN && rc == NP_OK; i++) {
 		int64_t shift = 0;
 
-		rc = compare_ranks(outcomes[index].rank, outcomes[placed[i]].rank, apart, &shift,
-				   &verdict, err);
+		rc = compare_ranks(outcomes[index].rank, outcomes[placed[i]].rank, run->strings,
+				   apart, &shift, &verdict, err);
 		if (verdict == PAIR_AGREES) {
 			agreement->shift[index] = agreement->shift[placed[i]] + shift;
 			agreement->known[index] = true;
@@ -278,7 +311,7 @@ int agree_on_iterations(const struct np_run *run, const struct load_outcome *out
 	for (size_t i = 0; i < count && rc == NP_OK && ret->differ == SIZE_MAX; i++) {
 		if (!was_found(outcomes[i].rank))
 			continue;
-		rc = place_rank(outcomes, placed, placed_count, i, apart, ret, err);
+		rc = place_rank(run, outcomes, placed, placed_count, i, apart, ret, err);
 		/* One that shares nothing with those before begins a circle of its own. */
 		if (placed_count < MOST_PLACED && (!ret->known[i] || placed_count < 8))
 			placed[placed_count++] = i;
