@@ -92,7 +92,8 @@ struct rank_pair {
 	np_ns *apart; /* room for MOST_COMPARED */
 };
 
-static struct match try_shift(const struct rank_pair *pair, int64_t shift)
+/* Only iterations with equally many: where a record was lost the n-th is another. */
+static struct match match_ends(const struct rank_pair *pair, int64_t shift, bool equal)
 {
 	struct match match = { 0 };
 
@@ -103,6 +104,8 @@ static struct match try_shift(const struct rank_pair *pair, int64_t shift)
 		if (other < 0 || (size_t)other >= pair->ops[1].steps)
 			continue;
 		most = pair->ops[0].first[i + 1] - pair->ops[0].first[i];
+		if (equal && pair->ops[1].first[other + 1] - pair->ops[1].first[other] != most)
+			continue;
 		if (pair->ops[1].first[other + 1] - pair->ops[1].first[other] < most)
 			most = pair->ops[1].first[other + 1] - pair->ops[1].first[other];
 		for (size_t n = 0; n < most && match.compared < MOST_COMPARED; n++) {
@@ -127,6 +130,13 @@ static struct match try_shift(const struct rank_pair *pair, int64_t shift)
 	qsort(pair->apart, match.compared, sizeof(*pair->apart), by_time);
 	match.scatter = pair->apart[match.compared / 2];
 	return match;
+}
+
+static struct match try_shift(const struct rank_pair *pair, int64_t shift)
+{
+	struct match match = match_ends(pair, shift, true);
+
+	return match.compared > 0 ? match : match_ends(pair, shift, false);
 }
 
 /* The mean iteration: from the first begin to the last. */

@@ -32,6 +32,9 @@ enum sequence_order {
 #define MOST_SINGLE   10000
 #define LEAST_REGULAR 0.8
 
+/* A cut may be so many beside the pause that it belongs to. */
+#define SNAP 3
+
 /* So many must have a launch; the busiest stream must have so many of the kernels. */
 #define LEAST_LAUNCHED  0.95
 #define LEAST_ON_STREAM 0.5
@@ -373,6 +376,47 @@ static int repeat_single(struct capture *capture, const struct members *members,
 	return NP_OK;
 }
 
+static np_ns gap_before(const struct members *members, size_t at)
+{
+	const struct period_op *a = &members->item[at - 1];
+	const struct period_op *b = &members->item[at];
+
+	return b->start > a->end ? b->start - a->end : 0;
+}
+
+/*
+ * Where iterations begin behind a pause, one whose first or last kernel was not
+ * recorded may have been cut a few beside it.
+ */
+static int snap_to_pauses(struct capture *capture, const struct members *members,
+			  struct np_period *period)
+{
+	np_ns *gaps = malloc((period->count + 1) * sizeof(*gaps));
+	size_t count = 0;
+	np_ns typical;
+
+	if (!gaps)
+		return np_fail_nomem(capture->err, "a sequence");
+	for (size_t i = 1; i < period->count; i++)
+		gaps[count++] = gap_before(members, period->begin[i]);
+	if (count)
+		qsort(gaps, count, sizeof(*gaps), by_gap);
+	typical = count ? gaps[count / 2] : 0;
+	free(gaps);
+	for (size_t i = 1; i < period->count; i++) {
+		size_t at = period->begin[i];
+
+		if (at <= SNAP || gap_before(members, at) >= typical / 2)
+			continue;
+		for (size_t near = at - SNAP; near <= at + SNAP; near++) {
+			if (near > period->begin[i - 1] && near < period->begin[i + 1] &&
+			    near < members->count && gap_before(members, near) >= typical / 2)
+				period->begin[i] = near;
+		}
+	}
+	return NP_OK;
+}
+
 /* Find iterations in one sequence. */
 static int find_in(struct capture *capture, const struct members *members)
 {
@@ -387,6 +431,8 @@ static int find_in(struct capture *capture, const struct members *members)
 		rc = repeat_single(capture, members, &period);
 		if (rc == NP_OK && period.count == 0 && period.alike < 1)
 			rc = look(capture, members, plain != 0, &period);
+		if (rc == NP_OK && period.count > 0)
+			rc = snap_to_pauses(capture, members, &period);
 		if (rc == NP_OK && period.count > 0 && advances(members, &period))
 			rc = add_steps(capture, members, &period);
 		else if (rc == NP_OK && period.confidence * 1000 > rank->steps_confidence &&
