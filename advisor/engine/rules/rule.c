@@ -127,6 +127,7 @@ static void rule_free(struct adv_rule *rule)
 		np_vec_release(&rule->matches.item[i].lookups);
 	}
 	np_vec_release(&rule->tags);
+	np_vec_release(&rule->yields);
 	np_vec_release(&rule->needs);
 	np_vec_release(&rule->per);
 	np_vec_release(&rule->params);
