@@ -72,6 +72,10 @@ YAML
 collect --config "$work/train.yaml" --dry-run -- true
 expect_exit 0
 expect_stdout_has 'steps    3-4' 'level    level0'
+echo '{"profile_step_start": 2, "profile-step-end": 4, "level": "level0"}' >"$work/flat.json"
+collect --config "$work/flat.json" --dry-run -- true
+expect_exit 0
+expect_stdout_has 'steps    2-3' 'level    level0'
 collect --profile_ranks '[0,' '1]' --dry-run -- true
 expect_exit 2
 collect --profile-ranks '[0]' --profile_level level1 --dry-run -- true

@@ -82,6 +82,23 @@ static int take_entry(struct config_reading *reading, const struct config_key *k
 	return NP_OK;
 }
 
+/* Keys as they are, or as MindSpeed-LLM has them: with "profile_" in front, with '-' for '_'. */
+static bool is_key(const char *known, const char *key)
+{
+	static const char prefix[] = "profile";
+
+	if (strcmp(known, key) == 0)
+		return true;
+	if (strncmp(key, prefix, sizeof(prefix) - 1) == 0 &&
+	    strchr("-_", key[sizeof(prefix) - 1]) && key[sizeof(prefix) - 1])
+		key += sizeof(prefix);
+	for (; *known && *key; known++, key++) {
+		if (*known != (*key == '-' ? '_' : *key))
+			return false;
+	}
+	return *known == *key;
+}
+
 /* Take every member of an object by the table of its keys. */
 static int take_object(struct config_reading *reading, const struct np_json *object,
 		       const char *path, const struct config_key *keys, size_t count)
@@ -98,7 +115,7 @@ static int take_object(struct config_reading *reading, const struct np_json *obj
 
 		(void)snprintf(where, sizeof(where), "%s: %s%s%s", reading->name, path,
 			       *path ? "." : "", entry.key);
-		while (i < count && strcmp(keys[i].key, entry.key) != 0)
+		while (i < count && !is_key(keys[i].key, entry.key))
 			i++;
 		rc = i < count ? take_entry(reading, &keys[i], entry.value, where)
 			       : unknown_key(reading, where, entry.key, keys, count);
