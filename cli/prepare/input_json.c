@@ -29,6 +29,7 @@ void put_input_json(struct np_jsonout *out, const struct np_run *run,
 	np_jsonout_integer(out, "ranks_used", (int64_t)np_run_used(run));
 	np_jsonout_integer(out, "world_size", world > 0 ? world : NP_UNKNOWN);
 	np_jsonout_integer(out, "hosts", hosts > 0 ? (int64_t)hosts : NP_UNKNOWN);
+	np_jsonout_text(out, "device_kind", np_run_device_kind(run));
 	np_jsonout_array_line(out, "steps");
 	for (size_t i = 0; i < cluster->steps.count; i++)
 		np_jsonout_text(out, NULL, np_run_text(run, cluster->steps.item[i]));

@@ -219,6 +219,50 @@ static void explain(const struct asked *asked, enum np_answer which, size_t inde
 	*cure = "profiler_level=Level1, or all ranks so that the ends of messages tell";
 }
 
+/*
+ * What PyTorch's own profiler can supply, and what only another tool does; `missing` of a GPU
+ * where it is called otherwise there.
+ */
+static const struct {
+	enum np_answer which;
+	const char *npu;
+	const char *gpu;
+	const char *missing;
+} of_kineto[] = {
+	{ NP_ANALYSIS_STEP_TIMES, "activities=[CPU, PrivateUse1]", "activities=[CPU, CUDA]", NULL },
+	{ NP_ANALYSIS_COMMUNICATORS, "activities=[CPU, PrivateUse1], on a distributed job",
+	  "activities=[CPU, CUDA], on a distributed job", NULL },
+	{ NP_ANALYSIS_LINKS,
+	  "torch_npu.profiler at Level1: PyTorch's own profiler records no links",
+	  "another tool: PyTorch's profiler records no links", NULL },
+	{ NP_ANALYSIS_PLACES, "process groups that the job describes as tp, pp and dp",
+	  "process groups that the job describes as tp, pp and dp",
+	  "distributedInfo describes no groups as tp, pp and dp" },
+	{ NP_ANALYSIS_FREQUENCY,
+	  "torch_npu.profiler with export_type=db: PyTorch's own profiler records none",
+	  "another tool: PyTorch's profiler records none", "no frequency" },
+	{ NP_ANALYSIS_HOST,
+	  "torch_npu.profiler at Level1: PyTorch's own profiler records no calls of CANN",
+	  "activities=[CPU, CUDA]", "no calls of CUDA" },
+};
+
+static void explain_kineto(const struct asked *asked, enum np_answer which, size_t index,
+			   const char **missing, const char **cure)
+{
+	const struct np_run *run = asked->cluster->run;
+	bool gpu = (run->ranks[index]->contents & NP_OF_GPU) != 0;
+
+	if (run->sources.item[index].kind != NP_KIND_KINETO)
+		return;
+	for (size_t i = 0; i < NP_COUNT(of_kineto); i++) {
+		if (of_kineto[i].which != which)
+			continue;
+		*cure = gpu ? of_kineto[i].gpu : of_kineto[i].npu;
+		if (of_kineto[i].missing && (gpu || which == NP_ANALYSIS_PLACES))
+			*missing = of_kineto[i].missing;
+	}
+}
+
 static int measure_one(const struct asked *asked, enum np_answer which, struct np_readiness *ret,
 		       struct np_err *err)
 {
@@ -238,8 +282,10 @@ static int measure_one(const struct asked *asked, enum np_answer which, struct n
 		used++;
 		if (is_ready(asked, which, run->ranks[i], i))
 			continue;
-		if (count == 0)
+		if (count == 0) {
 			explain(asked, which, i, &missing, &cure);
+			explain_kineto(asked, which, i, &missing, &cure);
+		}
 		without[count++] = run->ranks[i]->id;
 	}
 	np_ranges_format(&list, without, count);

@@ -206,12 +206,15 @@ static int see_steps(const struct np_run *run, const struct np_cluster *cluster,
 
 static const char *file_of(const struct np_source_files *source, const struct np_rank *rank)
 {
-	const enum np_file file = rank->comm_source == NP_FROM_RANK_DB       ? NP_FILE_RANK_DB
-				  : rank->comm_source == NP_FROM_MARKS       ? NP_FILE_RANK_DB
-				  : rank->comm_source == NP_FROM_ANALYSIS_DB ? NP_FILE_ANALYSIS_DB
-				  : rank->comm_source == NP_FROM_TRACE       ? NP_FILE_TRACE
-				  : rank->comm_source == NP_FROM_KERNELS     ? NP_FILE_KERNELS
-									     : NP_FILE_COMM;
+	const enum np_file file =
+		rank->comm_source == NP_FROM_RANK_DB       ? NP_FILE_RANK_DB
+		: rank->comm_source == NP_FROM_MARKS       ? NP_FILE_RANK_DB
+		: rank->comm_source == NP_FROM_ANALYSIS_DB ? NP_FILE_ANALYSIS_DB
+		: rank->comm_source == NP_FROM_TRACE && source->file[NP_FILE_KINETO]
+			? NP_FILE_KINETO
+		: rank->comm_source == NP_FROM_TRACE   ? NP_FILE_TRACE
+		: rank->comm_source == NP_FROM_KERNELS ? NP_FILE_KERNELS
+						       : NP_FILE_COMM;
 	const char *path = source->file[file];
 	const char *slash = path ? strrchr(path, '/') : NULL;
 

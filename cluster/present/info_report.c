@@ -24,6 +24,8 @@ static const char *form_of(const struct np_source_files *source)
 	bool text = source->file[NP_FILE_TRACE] || source->file[NP_FILE_KERNELS] ||
 		    source->file[NP_FILE_STEP_TRACE] || source->file[NP_FILE_COMM];
 
+	if (source->file[NP_FILE_KINETO])
+		return "trace";
 	return db && text ? "db+text" : db ? "db" : "text";
 }
 
@@ -60,8 +62,10 @@ static void describe(struct np_buf *buf, const struct np_run *run, size_t index)
 	const char *from = np_rank_from_name(run->sources.item[index].rank_from);
 
 	np_buf_printf(buf, "%s%s%s\t", from ? " (" : "", from ? from : "", from ? ")" : "");
-	np_buf_printf(buf, "%s %s\t%s\t%s\t", np_kind_name(run->sources.item[index].kind),
-		      form_of(&run->sources.item[index]), level ? level : "?", host ? host : "?");
+	np_buf_printf(buf, "%s %s%s\t%s\t%s\t", np_kind_name(run->sources.item[index].kind),
+		      form_of(&run->sources.item[index]),
+		      rank->contents & NP_OF_GPU ? " of a GPU" : "", level ? level : "?",
+		      host ? host : "?");
 	put_steps(buf, run, rank);
 	np_buf_printf(buf, "\t%s\t%s", np_source_name(rank->step_source),
 		      np_source_name(rank->comm_source));
@@ -475,6 +479,7 @@ static void put_json_rank(struct np_jsonout *out, const struct np_run *run, size
 	np_jsonout_integer(out, "rank", rank->id);
 	np_jsonout_text(out, "host", np_run_text(run, rank->host_name));
 	np_jsonout_integer(out, "device", rank->device < 0 ? NP_UNKNOWN : rank->device);
+	np_jsonout_text(out, "device_kind", np_rank_device_kind(rank));
 	np_jsonout_text(out, "kind", np_kind_name(source->kind));
 	np_jsonout_text(out, "format", form_of(source));
 	np_jsonout_text(out, "level", np_run_text(run, rank->level));

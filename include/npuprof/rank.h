@@ -440,6 +440,12 @@ struct np_rank *np_rank_new(int32_t id, const char *path) NP_MUST_USE;
 void np_rank_free(struct np_rank *rank);
 void np_rank_freep(struct np_rank **rank);
 
+/* "GPU" or "NPU": what it ran on. */
+static inline const char *np_rank_device_kind(const struct np_rank *rank)
+{
+	return rank->contents & NP_OF_GPU ? "GPU" : "NPU";
+}
+
 /* "kernel_details.csv covers 25 % of step_trace_time.csv" */
 void np_file_coverage_put(struct np_buf *buf, const struct np_strtab *strings,
 			  const struct np_file_coverage *coverage);

@@ -139,6 +139,9 @@ const struct np_rank *np_run_rank(const struct np_run *run, int32_t id);
 /* The index of a rank in run->sources, which are by id; SIZE_MAX if there is none. */
 size_t np_run_index(const struct np_run *run, int32_t id);
 
+/* What the ranks ran on: "NPU", "GPU", or "mixed". */
+const char *np_run_device_kind(const struct np_run *run);
+
 /* Number of ranks that were loaded. */
 size_t np_run_used(const struct np_run *run);
 

@@ -160,15 +160,22 @@ enum run_key {
 	RUN_WORLD_SIZE,
 	RUN_STEPS,
 	RUN_CHIP,
+	RUN_DEVICE_KIND,
 	RUN_COUNT,
 };
 
 const char *const adv_view_run_keys[] = {
-	[RUN_FRAMEWORK] = "framework", [RUN_FRAMEWORK_VERSION] = "framework_version",
-	[RUN_TORCH] = "torch",         [RUN_CANN] = "cann",
-	[RUN_LEVEL] = "level",         [RUN_WITH_STACK] = "with_stack",
-	[RUN_NRANKS] = "nranks",       [RUN_WORLD_SIZE] = "world_size",
-	[RUN_STEPS] = "steps",         [RUN_CHIP] = "chip",
+	[RUN_FRAMEWORK] = "framework",
+	[RUN_FRAMEWORK_VERSION] = "framework_version",
+	[RUN_TORCH] = "torch",
+	[RUN_CANN] = "cann",
+	[RUN_LEVEL] = "level",
+	[RUN_WITH_STACK] = "with_stack",
+	[RUN_NRANKS] = "nranks",
+	[RUN_WORLD_SIZE] = "world_size",
+	[RUN_STEPS] = "steps",
+	[RUN_CHIP] = "chip",
+	[RUN_DEVICE_KIND] = "device_kind",
 };
 
 const size_t adv_view_run_key_count = RUN_COUNT;
@@ -178,7 +185,7 @@ static struct np_cell framework_cell(const struct adv_view_rank *source)
 	static const char *const names[] = {
 		[NP_KIND_PYTORCH] = "pytorch", [NP_KIND_MINDSPORE] = "mindspore",
 		[NP_KIND_MSPROF] = "msprof",   [NP_KIND_MSMONITOR] = "msmonitor",
-		[NP_KIND_CLUSTER] = "cluster", [NP_KIND_KINETO] = "kineto"
+		[NP_KIND_CLUSTER] = "cluster", [NP_KIND_KINETO] = "pytorch"
 	};
 
 	return np_cell_text(names[source->run->sources.item[source->index].kind]);
@@ -233,6 +240,8 @@ static struct np_cell run_value(const struct adv_view_rank *source, enum run_key
 		return np_cell_integer((int64_t)np_run_used(source->run));
 	case RUN_WORLD_SIZE:
 		return world > 0 ? np_cell_integer(world) : np_cell_null();
+	case RUN_DEVICE_KIND:
+		return np_cell_text(source->rank->contents & NP_OF_GPU ? "gpu" : "npu");
 	case RUN_STEPS:
 		return np_cell_integer((int64_t)rank->steps.count);
 	default:
@@ -278,7 +287,7 @@ const struct adv_view_description adv_view_run = {
 	.begin = begin_run,
 	.scope = VIEW_RANK | VIEW_CLUSTER,
 	.what = "framework, framework_version, torch, cann, level, with_stack, nranks, world_size, "
-		"steps, chip",
+		"steps, chip, device_kind (npu, gpu)",
 	.cure = NULL,
 };
 

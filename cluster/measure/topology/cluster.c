@@ -388,6 +388,9 @@ static void find_parallel(struct np_cluster *cluster)
 			cluster->parallel = rank->parallel;
 			return;
 		}
+		/* Of some jobs only the size is known. */
+		if (rank && cluster->parallel.world < rank->parallel.world)
+			cluster->parallel.world = rank->parallel.world;
 	}
 }
 

@@ -63,61 +63,84 @@ static bool is_of_others(const char *path)
 	return np_json_read_file(path, NP_METADATA_MAX_BYTES, &doc, NULL) == NP_OK;
 }
 
-/* What stands among traces and cannot be read was one of them. */
-static void note_unread(struct np_run *run, const char *dir, const struct np_names *names,
-			const bool *unread)
-{
-	for (size_t i = 0; i < names->list.count; i++) {
-		struct np_err problem = NP_ERR_INIT;
-		char *path = unread[i] ? np_join_path(dir, names->list.item[i]) : NULL;
-		bool kineto;
+/* What a file of the directory is. */
+enum found {
+	FOUND_OTHER,
+	FOUND_TRACE,
+	FOUND_DAMAGED, /* what cannot be read, and may be a trace */
+};
 
-		if (path && kineto_is(path, &kineto, &problem) < 0 && !is_of_others(path))
-			np_note_add(&run->notes, NP_NOTE_SKIPPED, NP_NO_RANK, path, "trace", "%s",
-				    problem.text);
-		free(path);
-	}
-}
-
-/* One file: is it a trace, or might it have been one? */
-static int look_at(struct np_run *run, const char *dir, const char *name, bool *ret_unread,
-		   struct np_err *err)
+static int look_at(const char *dir, const char *name, enum found *ret, struct np_err *err)
 {
 	struct np_err problem = NP_ERR_INIT;
 	char *path = np_join_path(dir, name);
 	bool kineto = false;
 	int rc;
 
+	*ret = FOUND_OTHER;
 	if (!path)
 		return np_fail_nomem(err, dir);
-	if (np_is_directory(path)) {
-		free(path);
-		return NP_OK;
-	}
-	rc = discover_is_kineto(path, &kineto, &problem);
-	free(path);
+	if (is_nsys(path))
+		kineto = nsys_is(path);
+	rc = np_is_directory(path) || is_nsys(path) ? NP_OK : kineto_is(path, &kineto, &problem);
 	if (rc == NP_E_NOMEM)
-		return np_fail(err, NP_E_NOMEM, "%s", problem.text);
-	*ret_unread = rc < 0;
-	return rc == NP_OK && kineto ? add_trace(run, dir, name, err) : NP_OK;
+		(void)np_fail(err, rc, "%s", problem.text);
+	else if (rc < 0 && (is_named(name) || !is_of_others(path)))
+		*ret = FOUND_DAMAGED;
+	else if (rc == NP_OK && (kineto || (is_named(name) && !np_is_directory(path))))
+		*ret = FOUND_TRACE;
+	free(path);
+	return rc == NP_E_NOMEM ? rc : NP_OK;
+}
+
+/* Damage that no rank will tell, because a rank is not known of it. */
+static int note_damage(struct np_run *run, const char *dir, const char *name, struct np_err *err)
+{
+	struct np_err problem = NP_ERR_INIT;
+	char *path = np_join_path(dir, name);
+	bool kineto;
+
+	if (!path)
+		return np_fail_nomem(err, dir);
+	if (kineto_is(path, &kineto, &problem) < 0)
+		np_note_add(&run->notes, NP_NOTE_SKIPPED, NP_NO_RANK, path, "trace", "%s",
+			    problem.text);
+	free(path);
+	return NP_OK;
+}
+
+/* Where there is no other trace, one with such a name is a rank, which tells why it cannot be read.
+ */
+static int take_damaged(struct np_run *run, const char *dir, const char *name, bool among,
+			struct np_err *err)
+{
+	if (among)
+		return note_damage(run, dir, name, err);
+	return is_named(name) ? add_trace(run, dir, name, err) : NP_OK;
 }
 
 int discover_take_kineto(struct np_run *run, const char *dir, const struct np_names *names,
 			 struct np_err *err)
 {
-	bool *unread = calloc(names->list.count + 1, sizeof(*unread));
+	enum found *found = calloc(names->list.count + 1, sizeof(*found));
 	size_t before = run->sources.count;
-	int rc = unread ? NP_OK : np_fail_nomem(err, dir);
+	bool among;
+	int rc = found ? NP_OK : np_fail_nomem(err, dir);
 
 	for (size_t i = 0; i < names->list.count && rc == NP_OK; i++) {
 		const char *name = names->list.item[i];
 
 		if ((is_json(name) || is_nsys(name)) && !is_other(name))
-			rc = look_at(run, dir, name, &unread[i], err);
+			rc = look_at(dir, name, &found[i], err);
+		if (rc == NP_OK && found[i] == FOUND_TRACE)
+			rc = add_trace(run, dir, name, err);
 	}
-	if (rc == NP_OK && run->sources.count > before)
-		note_unread(run, dir, names, unread);
-	free(unread);
+	among = run->sources.count > before;
+	for (size_t i = 0; i < names->list.count && rc == NP_OK; i++) {
+		if (found[i] == FOUND_DAMAGED)
+			rc = take_damaged(run, dir, names->list.item[i], among, err);
+	}
+	free(found);
 	return rc;
 }
 

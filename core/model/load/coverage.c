@@ -564,6 +564,9 @@ int load_coverage_judge(const struct load_coverage *coverage, const struct np_so
 		else
 			rc = judge_by_sums(&judgement, file, err);
 	}
+	/* Nothing else has the figures of such a trace: they stay, and are not held against it. */
+	if (rc == NP_OK && coverage->seen[NP_FILE_KINETO] && coverage->seen[NP_FILE_KINETO]->broken)
+		rc = put(&judgement, NP_FILE_KINETO, "itself", BROKEN_COVERS, true, err);
 	sort_coverage(rank);
 	*ret_drop = judgement.drop;
 	return rc;

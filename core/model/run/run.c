@@ -141,6 +141,20 @@ size_t np_run_index(const struct np_run *run, int32_t id)
 	return low < run->sources.count && run->sources.item[low].rank == id ? low : SIZE_MAX;
 }
 
+const char *np_run_device_kind(const struct np_run *run)
+{
+	const char *kind = NULL;
+
+	for (size_t i = 0; i < run->sources.count; i++) {
+		const char *each = run->ranks[i] ? np_rank_device_kind(run->ranks[i]) : kind;
+
+		if (kind && strcmp(each, kind) != 0)
+			return "mixed";
+		kind = each;
+	}
+	return kind ? kind : "NPU";
+}
+
 size_t np_run_used(const struct np_run *run)
 {
 	size_t used = 0;

@@ -18,19 +18,15 @@ const struct syn_form syn_forms[] = {
 	{ SYN_MSMONITOR, .db = true },
 	{ SYN_MSMONITOR, .lines = true },
 	{ SYN_NSYS, .db = false },
+	{ SYN_KINETO, .gpu = false },
+	{ SYN_KINETO, .gpu = true },
 };
 
-const char *const syn_form_names[] = { "db",
-				       "text",
-				       "both",
-				       "msprof-db",
-				       "msprof-text",
-				       "mindspore-db",
-				       "mindspore-text",
-				       "msmonitor",
-				       "msmonitor-jsonl",
-				       "nsys",
-				       NULL };
+const char *const syn_form_names[] = {
+	"db",           "text",           "both",      "msprof-db",       "msprof-text",
+	"mindspore-db", "mindspore-text", "msmonitor", "msmonitor-jsonl", "nsys",
+	"kineto",       "kineto-gpu",     NULL
+};
 
 bool syn_has_framework(const struct syn_form *form)
 {

@@ -13,7 +13,8 @@ enum syn_maker {
 	SYN_MINDSPORE,
 	SYN_MSPROF,
 	SYN_MSMONITOR,
-	SYN_NSYS, /* of a GPU */
+	SYN_NSYS,   /* of a GPU */
+	SYN_KINETO, /* PyTorch's own profiler: one trace for each rank */
 };
 
 struct syn_form {
@@ -21,6 +22,7 @@ struct syn_form {
 	bool db;
 	bool text;
 	bool lines; /* JSONL */
+	bool gpu;   /* as if it had run on one; of a trace of Kineto */
 };
 
 /* Forms and their names in the same order; the names are ended by NULL. */

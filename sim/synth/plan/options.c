@@ -70,13 +70,13 @@ static const struct option options[] = {
 	{ .section = "Chance", .name = "seed", .argument = "N", .help = "of all random draws (default 1)", .type = SEED, .offset = AT(seed) },
 	{ .name = "noise", .argument = "X", .help = "scale of all noise, 0 for none (default 1)", .type = REAL, .offset = AT(noise) },
 
-	{ .section = "Form", .name = "format", .argument = "FORM", .help = "db, text, both, msprof-db, msprof-text, mindspore-db, mindspore-text, msmonitor, msmonitor-jsonl, nsys (default db)", .type = CHOICE, .offset = AT(form), .choices = syn_form_names },
+	{ .section = "Form", .name = "format", .argument = "FORM", .help = "db, text, both, msprof-db, msprof-text, mindspore-db, mindspore-text, msmonitor, msmonitor-jsonl, nsys, kineto, kineto-gpu (default db)", .type = CHOICE, .offset = AT(form), .choices = syn_form_names },
 	{ .name = "format-of", .argument = "R:FORM", .help = "another form for one rank; may be given several times", .type = FORM_OF },
 	{ .name = "layout", .argument = "LAYOUT", .help = "usual, flat, vllm, verl, verl-steps, windows, outputs, files: how captures lie in directories (default usual)", .type = CHOICE, .offset = AT(layout), .choices = syn_layout_names },
-	{ .name = "gzip", .help = "trace_view.json.gz instead of trace_view.json", .type = FLAG, .offset = AT(gzip) },
+	{ .name = "gzip", .help = "traces are compressed (.json.gz)", .type = FLAG, .offset = AT(gzip) },
 	{ .name = "unclosed-trace", .help = "traces without their last bracket, as a crash leaves them", .type = FLAG, .offset = AT(unclosed_trace) },
 	{ .name = "slices", .argument = "N", .help = "traces of msprof in N files", .type = COUNT, .offset = AT(slices), .minimum = 1, .maximum = 1000 },
-	{ .name = "no-rank-id", .help = "msprof does not know its rank", .type = FLAG, .offset = AT(no_rank_id) },
+	{ .name = "no-rank-id", .help = "msprof and Kineto do not know their rank", .type = FLAG, .offset = AT(no_rank_id) },
 
 	{ .section = "Capture", .name = "level", .argument = "0|1|2", .help = "profiler level (default 1)", .type = CHOICE, .offset = AT(level), .choices = level_choices },
 	{ .name = "schema", .argument = "1.0|1.2", .help = "generation of the databases (default 1.0)", .type = CHOICE, .offset = AT(schema), .choices = schema_choices },

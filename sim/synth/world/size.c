@@ -25,6 +25,8 @@ static double bytes_per_kernel(const struct syn_config *config)
 
 	if (syn_forms[config->form].text)
 		return trace_bytes_per_kernel(config);
+	if (syn_forms[config->form].maker == SYN_KINETO)
+		return syn_forms[config->form].gpu ? 1032.0 : 911.0;
 
 	if (config->schema)
 		bytes += 65.0;

@@ -7,9 +7,9 @@
 #include "sim/synth/out/io.h"
 
 const struct syn_backend *const syn_backends[SYN_BACKENDS] = {
-	&syn_rank_db,    &syn_analysis_db, &syn_metadata, &syn_prof_info,
-	&syn_trace,      &syn_kernel_csv,  &syn_step_csv, &syn_statistic_csv,
-	&syn_memory_csv, &syn_comm_json,   &syn_monitor,  &syn_nsys,
+	&syn_rank_db,    &syn_analysis_db, &syn_metadata,      &syn_prof_info,  &syn_trace,
+	&syn_kernel_csv, &syn_step_csv,    &syn_statistic_csv, &syn_memory_csv, &syn_comm_json,
+	&syn_monitor,    &syn_nsys,        &syn_kineto,
 };
 
 /* The time in names: to the millisecond, or its first 14 digits. */
@@ -77,6 +77,10 @@ void syn_rank_dir(const struct syn_rank_info *info, struct np_buf *buf)
 	case SYN_NSYS:
 		np_buf_printf(buf, "nsys_rank%d.sqlite", info->place.rank);
 		break;
+	case SYN_KINETO:
+		np_buf_printf(buf, "%s_%d.%" PRId64 ".pt.trace.json%s", info->host, (int)info->pid,
+			      SYN_EPOCH_NS + info->place.rank, info->config->gzip ? ".gz" : "");
+		break;
 	}
 }
 
@@ -113,7 +117,8 @@ int syn_make_rank_dirs(const struct syn_rank_info *info, struct np_buf *dir, str
 	int rc;
 
 	np_buf_add(dir, info->config->out);
-	if (maker != SYN_MSMONITOR && maker != SYN_NSYS && placing != SYN_PLACE_FLAT) {
+	if (maker != SYN_MSMONITOR && maker != SYN_NSYS && maker != SYN_KINETO &&
+	    placing != SYN_PLACE_FLAT) {
 		np_buf_add(dir, "/");
 		syn_rank_dir(info, dir);
 	}
@@ -152,6 +157,7 @@ void syn_rank_db_path(const struct syn_rank_info *info, struct np_buf *buf)
 		break;
 	case SYN_MSMONITOR:
 	case SYN_NSYS:
+	case SYN_KINETO:
 		syn_rank_dir(info, buf);
 		break;
 	}

@@ -2,6 +2,7 @@
 /* The events of a trace of Kineto, sorted into the lists of which a rank is made. */
 #include "kineto_load.h"
 
+#include "core/model/load/capture/statistics.h"
 #include "core/model/vendor/nsys.h"
 
 static int intern(struct kineto_load *load, struct np_slice text, np_str *ret)
@@ -163,6 +164,34 @@ static int take_grid(struct kineto_load *load, const struct np_trace_event *even
 				 grid.text.length);
 }
 
+/* Add a kernel to the sums of its type. */
+static int count_kernel(struct kineto_load *load, const struct capture_task *task,
+			struct np_slice core)
+{
+	static const struct np_slice gpu = { "GPU", 3 };
+	struct np_rank *rank = load->rank;
+	struct np_statistic *entry;
+	np_str kind;
+	uint32_t index;
+	int64_t key;
+	int rc = intern(load, core.length > 0 ? core : gpu, &kind);
+
+	if (rc < 0)
+		return rc;
+	key = (int64_t)((uint64_t)task->type << 32 | kind);
+	index = np_idmap_get(load->kernel_of, key);
+	if (index == NP_IDMAP_NONE) {
+		entry = np_vec_add(&rank->kernels, load->capture.err);
+		if (!entry)
+			return NP_E_NOMEM;
+		index = (uint32_t)(rank->kernels.count - 1);
+		*entry = (struct np_statistic){ .name = task->type, .kind = kind };
+		rc = np_idmap_set(load->kernel_of, key, index, load->capture.err);
+	}
+	statistics_add(&rank->kernels.item[index], task->end - task->start);
+	return rc;
+}
+
 static int take_task(struct kineto_load *load, const struct np_trace_event *event,
 		     const struct kineto_place *place, enum task_class class, bool computes)
 {
@@ -184,6 +213,8 @@ static int take_task(struct kineto_load *load, const struct np_trace_event *even
 	task = &load->capture.tasks.item[index];
 	task->computes = true;
 	rc = intern(load, kineto_kernel_type(event->name), &task->type);
+	if (rc == NP_OK)
+		rc = count_kernel(load, task, place->core);
 	return rc < 0 ? rc : take_grid(load, event, task);
 }
 

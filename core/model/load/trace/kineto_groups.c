@@ -105,9 +105,35 @@ static int take_world(struct kineto_load *load, struct np_group *group, int64_t 
 
 /* --- the job --------------------------------------------------------------------------------- */
 
-static bool is_description(const char *text)
+/*
+ * What a communicator is for: the words of Megatron and of device meshes as those of
+ * MindSpeed, any other as it is; NP_STR_NONE where nothing is said.
+ */
+static int name_purpose(struct kineto_load *load, const char *text, np_str *ret)
 {
-	return text && *text && strcmp(text, "undefined") != 0;
+	static const char *const words[][2] = {
+		{ "TENSOR_MODEL_PARALLEL_GROUP", "tp" },
+		{ "PIPELINE_MODEL_PARALLEL_GROUP", "pp" },
+		{ "DATA_PARALLEL_GROUP", "dp" },
+		{ "DATA_PARALLEL_GROUP_WITH_CP", "dp_cp" },
+		{ "CONTEXT_PARALLEL_GROUP", "cp" },
+		{ "EXPERT_MODEL_PARALLEL_GROUP", "ep" },
+		{ "MODEL_PARALLEL_GROUP", "mp" },
+		{ "EMBEDDING_GROUP", "embd" },
+		{ "mesh_tp", "tp" },
+		{ "mesh_pp", "pp" },
+		{ "mesh_dp", "dp" },
+		{ "mesh_cp", "cp" },
+		{ "mesh_ep", "ep" },
+	};
+
+	if (!text || !*text || strcmp(text, "undefined") == 0)
+		return NP_OK;
+	for (size_t i = 0; i < NP_COUNT(words); i++) {
+		if (strcmp(text, words[i][0]) == 0)
+			text = words[i][1];
+	}
+	return np_strtab_add(load->capture.strings, text, strlen(text), ret, load->capture.err);
 }
 
 static int take_config(struct kineto_load *load, const struct np_json *config)
@@ -127,9 +153,8 @@ static int take_config(struct kineto_load *load, const struct np_json *config)
 	group = &load->rank->groups.item[index];
 	rc = np_strtab_add(load->capture.strings, name, strlen(name), &group->name,
 			   load->capture.err);
-	if (rc == NP_OK && is_description(description))
-		rc = np_strtab_add(load->capture.strings, description, strlen(description),
-				   &group->pg_name, load->capture.err);
+	if (rc == NP_OK)
+		rc = name_purpose(load, description, &group->pg_name);
 	return rc < 0 ? rc : take_list(load, group, np_json_member(config, "ranks"));
 }
 
@@ -201,9 +226,9 @@ int kineto_group(struct kineto_load *load, const struct kineto_op *from, uint32_
 	group = &load->rank->groups.item[*ret];
 	group->name = record->group;
 	/* Not every operator of a group has its description. */
-	if (is_description(text_of(load, record->description)))
-		group->pg_name = record->description;
-	rc = take_ranks(load, group, record->ranks, record->group_size);
+	rc = name_purpose(load, text_of(load, record->description), &group->pg_name);
+	if (rc == NP_OK)
+		rc = take_ranks(load, group, record->ranks, record->group_size);
 	return rc < 0 ? rc : take_world(load, group, record->group_size);
 }
 

@@ -58,9 +58,10 @@ struct kineto_load {
 	struct kineto_arrows arrows;
 	NP_VEC(struct memory_held) memory;
 	struct np_idmap *step_ids;
-	int64_t world; /* size of the job; NP_UNKNOWN */
-	bool is_gpu;   /* it is certain */
-	bool is_npu;   /* likewise */
+	struct np_idmap *kernel_of; /* in rank->kernels, by type and core */
+	int64_t world;              /* size of the job; NP_UNKNOWN */
+	bool is_gpu;                /* it is certain */
+	bool is_npu;                /* likewise */
 	bool any_operators;
 	bool truncated;
 };

@@ -203,6 +203,16 @@ static int derive(struct kineto_load *load)
 	return rc < 0 ? rc : capture_measure(&load->capture);
 }
 
+/* A trace that was cut does not say how much of it is missing. */
+static int see(struct kineto_load *load)
+{
+	load->rank->seen = np_seen_new();
+	if (!load->rank->seen)
+		return np_fail_nomem(load->capture.err, "a trace");
+	load->rank->seen->broken = load->truncated;
+	return NP_OK;
+}
+
 static void describe_rank(struct kineto_load *load)
 {
 	struct np_rank *rank = load->rank;
@@ -233,6 +243,7 @@ static void release(struct kineto_load *load)
 	np_vec_release(&load->memory);
 	np_idmap_free(load->record_of);
 	np_idmap_free(load->step_ids);
+	np_idmap_free(load->kernel_of);
 }
 
 int np_load_kineto(struct np_rank *rank, const struct np_source_files *source,
@@ -249,7 +260,8 @@ int np_load_kineto(struct np_rank *rank, const struct np_source_files *source,
 
 	load.step_ids = np_idmap_new();
 	load.record_of = np_idmap_new();
-	if (rc == NP_OK && (!load.step_ids || !load.record_of))
+	load.kernel_of = np_idmap_new();
+	if (rc == NP_OK && (!load.step_ids || !load.record_of || !load.kernel_of))
 		rc = np_fail_nomem(load.capture.err, "a trace");
 	if (rc == NP_OK)
 		rc = kineto_read(&load);
@@ -257,6 +269,8 @@ int np_load_kineto(struct np_rank *rank, const struct np_source_files *source,
 	load.is_gpu |= !load.is_npu;
 	if (rc == NP_OK)
 		rc = derive(&load);
+	if (rc == NP_OK)
+		rc = see(&load);
 	if (rc == NP_OK) {
 		describe_rank(&load);
 		capture_note_oddities(&load.capture);
