@@ -100,13 +100,15 @@ run "$npuprof" whatif -q -f json --fix rank:1 -d gpu
 expect_exit 0
 expect_equal "$(sqlite3 :memory: "SELECT abs($(value '$.whatif[0].saved_ns') - $saved) * 100 < $saved")" 1
 
+traces=(npu/*.pt.trace.json)
+
 # --- names ---------------------------------------------------------------------------------------------------------------------------
 
 # renamed <directory> <pattern with R>: the traces of npu without their rank inside, under names of this form
 renamed() {
 	mkdir "$1"
 	for rank in 0 1 2 3; do
-		sed '/"distributedInfo"/d' "$(ls npu/*.json | grep trace | sed -n "$((rank + 1))p")" | gzip >"$1/${2//R/$rank}"
+		sed '/"distributedInfo"/d' "${traces[rank]}" | gzip >"$1/${2//R/$rank}"
 	done
 }
 
@@ -164,7 +166,7 @@ expect_equal "$(value '$.steps_from.how')" period
 # damaged <name>: a copy of npu whose rank 1 stands in $victim
 damaged() {
 	cp -r npu "$1"
-	victim=$(ls "$1"/*.json | grep trace | sed -n 2p)
+	victim=$1/${traces[1]#*/}
 }
 
 behaviour 'an empty trace is said, and the others are used'
