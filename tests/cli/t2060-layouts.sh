@@ -159,7 +159,7 @@ behaviour 'what is no profile is refused, saying what is one'
 echo x >notes.txt
 run "$npuprof" cluster notes.txt
 expect_exit 2
-expect_stderr_has 'give a directory, a database (.db), a trace'
+expect_stderr_has 'is no profile: give a directory, a database (.db'
 run "$npuprof" cluster "$(dirname "$trace")/op_statistic.csv"
 expect_exit 2
 expect_stderr_has 'only a part of a profile: give the directory that it stands in'
