@@ -536,5 +536,12 @@ bool progress_blocked(const struct progress *progress, uint32_t rank, uint32_t o
 	from = &loaded->activity.cells.item[cell->cell];
 	exposed = loaded->activity.exposed.item + from->first_exposed;
 	before = from->exposed ? COUNT_BEFORE(exposed, from->exposed, ended->end) : 0;
-	return before > 0 && exposed[before - 1].end == ended->end;
+	if (before == 0 || exposed[before - 1].end != ended->end)
+		return false;
+	/*
+	 * Of operators that run at once the exposed time is that of the first. If another one goes
+	 * on, the rank stands still for that, and is not where the others are that went on.
+	 */
+	return before == from->exposed || exposed[before].begin > ended->end ||
+	       loaded->ops.item[exposed[before].op].start >= ended->end;
 }

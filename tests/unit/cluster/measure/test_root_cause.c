@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "npuprof/root_cause.h"
 
+#include "cluster/measure/cause/root_cause_progress.h"
+
 #include "np_cluster_fixture.h"
 #include "np_random.h"
 
@@ -523,6 +525,51 @@ static void causes_of_a_communicator_sum_to_its_waiting(void **state)
 	}
 }
 
+/*
+ * Rank 0 shows nothing but two operators: the first, until 10 ms, then the second, which
+ * started at `second`. Did it stand still for the first?
+ */
+static bool stood_still(np_ns second)
+{
+	with_run *run = np_run_new();
+	struct np_rank *rank = add_member(run, 0);
+	const struct np_exposed exposed[] = { { 0, 10 * MS, 0, 0 }, { 10 * MS, 20 * MS, 1, 0 } };
+	const struct np_share shares[] = { { np_leaf_make(NP_LEAF_COMM, 0), 10 * MS },
+					   { np_leaf_make(NP_LEAF_COMM, 1), 10 * MS } };
+	const struct np_segment segments[] = { { 0, 0 }, { 10 * MS, 1 }, { 20 * MS, 2 } };
+	struct np_activity_cell *cell = np_vec_add(&rank->activity.cells, NULL);
+	struct np_step_time *time = np_vec_add(&rank->times, NULL);
+	struct progress progress = { 0 };
+	struct np_err err = NP_ERR_INIT;
+	struct measured all;
+	bool blocked;
+
+	assert_non_null(cell);
+	assert_non_null(time);
+	add_timed(run, rank, DP, 0, 10 * MS);
+	add_timed(run, rank, TP, second, 20 * MS);
+	*cell = (struct np_activity_cell){ .end = 20 * MS, .segments = 2, .exposed = 2 };
+	for (size_t i = 0; i < NP_COUNT(exposed); i++)
+		*(struct np_exposed *)np_vec_add(&rank->activity.exposed, NULL) = exposed[i];
+	for (size_t i = 0; i < NP_COUNT(shares); i++)
+		*(struct np_share *)np_vec_add(&rank->activity.shares, NULL) = shares[i];
+	for (size_t i = 0; i < NP_COUNT(segments); i++)
+		*(struct np_segment *)np_vec_add(&rank->activity.segments, NULL) = segments[i];
+	all = measure(run);
+	assert_ok(progress_init(&progress, all.align, all.clock, &all.waits, 1, &err), err);
+	blocked = progress_blocked(&progress, 0, 0);
+	progress_release(&progress);
+	release(&all);
+	return blocked;
+}
+
+static void who_stands_still_for_another_operator_is_not_blocked_by_the_first(void **state)
+{
+	(void)state;
+	assert_true(stood_still(10 * MS));
+	assert_false(stood_still(5 * MS));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -535,6 +582,7 @@ int main(void)
 		cmocka_unit_test(causes_share_in_proportion),
 		cmocka_unit_test(the_types_that_take_longer_are_named),
 		cmocka_unit_test(passing_on_neither_adds_nor_loses),
+		cmocka_unit_test(who_stands_still_for_another_operator_is_not_blocked_by_the_first),
 		cmocka_unit_test(
 			a_flow_leads_from_the_root_cause_through_a_communicator_to_who_waited),
 		cmocka_unit_test(causes_of_a_communicator_sum_to_its_waiting),
