@@ -136,7 +136,6 @@ static void rule_free(struct adv_rule *rule)
 	np_vec_release(&rule->summary);
 	np_vec_release(&rule->advice);
 	np_vec_release(&rule->docs);
-	np_vec_release(&rule->yields);
 	np_vec_release(&rule->evidence);
 	np_vec_release(&rule->fingerprint);
 	free(rule);
