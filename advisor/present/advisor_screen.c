@@ -184,7 +184,9 @@ static void put_total(const struct advisor_report *report, struct np_buf *buf)
 				      advisor_report_word(report, " of the step", ""));
 		}
 	} else if (shown > 0) {
-		np_buf_add(&line, advisor_report_word(report, "; what they gain is not known",
+		np_buf_add(&line, advisor_report_word(report,
+						      shown == 1 ? "; what it gains is not known"
+								 : "; what they gain is not known",
 						      "；收益未知"));
 	}
 	np_text_wrap(buf, line.text, 2, report->width);
