@@ -45,6 +45,18 @@ expect 'all communicators have a bandwidth' python3 - "$work/stdout" <<-'SCRIPT'
 	assert steps and all(step["gb_per_s"] is not None and step["exposed_ns"] is not None for step in steps), steps
 SCRIPT
 
+behaviour 'a table of kernels beside communication.json is as good as a trace for the replay'
+"$synth" -q -o "$work/bare" --ranks 4 --steps 3 --format text --seed 8 --slow-rank 2:1.3
+rm "$work"/bare/*/ASCEND_PROFILER_OUTPUT/trace_view.json
+run "$npuprof" whatif -d "$work/bare" -f json
+expect 'the replay gives what was recorded, and the verdict names the rank' python3 - "$work/stdout" <<-'SCRIPT'
+	import json, sys
+	with open(sys.argv[1], encoding="utf-8") as file:
+	    run = json.load(file)
+	assert run["replay"]["fidelity"] < 0.005, run["replay"]["fidelity"]
+	assert (run["verdict"]["kind"], run["verdict"]["what"]) == ("rank", "2"), run["verdict"]
+SCRIPT
+
 behaviour 'a counter named AI Core Freq needs no lane'
 python3 - "$work"/c/*/ASCEND_PROFILER_OUTPUT/trace_view.json <<-'SCRIPT'
 	import json, sys

@@ -240,6 +240,21 @@ static void take_device(struct np_rank *to, const struct np_rank *from)
 		to->comm_steps.item[i].device = to->device;
 }
 
+/* Nor do files of communication alone: it is that of the rank, where it has one only. */
+static void give_device(struct np_rank *rank)
+{
+	if (rank->device < 0 || rank->device_count > 1)
+		return;
+	for (size_t i = 0; i < rank->ops.count; i++) {
+		if (rank->ops.item[i].device < 0)
+			rank->ops.item[i].device = np_device_of(rank->device);
+	}
+	for (size_t i = 0; i < rank->comm_steps.count; i++) {
+		if (rank->comm_steps.item[i].device < 0)
+			rank->comm_steps.item[i].device = rank->device;
+	}
+}
+
 /* A table of kernels has the times of operators, but nothing of what they moved. */
 static bool has_better_ops(const struct np_rank *rank, const struct np_rank *fresh)
 {
@@ -551,6 +566,7 @@ static int join_measures(struct np_rank *rank, struct np_rank *fresh, const char
 	}
 	if (rc == NP_OK && rank->exposed_source == NP_FROM_NOTHING)
 		rc = take_exposed(rank, fresh, err);
+	give_device(rank);
 	take_group_names(rank, fresh);
 	np_notes_move(&rank->notes, &fresh->notes);
 	return rc;

@@ -344,6 +344,23 @@ def _cut(share, file):
     return recipe
 
 
+def _cut_beside(share, file):
+    """Another rank is slow: it must be named all the same."""
+
+    def recipe(dice):
+        layout, shape = dice.choice([_dp, _tpdp, _pp])(dice)
+        slow = dice.integer(0, layout.world - 1)
+        rank = dice.choice([each for each in range(layout.world) if each != slow])
+        fault = faults.slow_kernels([slow], round(dice.uniform(1.25, 1.5), 3))
+        return Case(
+            layout, shape, [fault], [("rank", str(slow))], ("compute",), gain=False, cut=(rank, share, file),
+            also={"withheld": rank, "exit": 3, "text": ("withheld",)},
+        )
+
+    recipe.__doc__ = f"The {file} of one rank holds {share:.0%} of what it should, and another rank is slow."
+    return recipe
+
+
 RECIPES = (
     healthy_dp, healthy_tp_dp, healthy_pp, healthy_interleaved, healthy_zero_bubble, healthy_ep,
     slow_rank_dp, slow_rank_tp_dp, slow_rank_pp, slow_rank_3d, slow_rank_ep,
@@ -358,6 +375,9 @@ CASES = {recipe.__name__.replace("_", "-"): recipe for recipe in RECIPES}
 for _file in ("csv", "trace", "db"):
     for _percent in (5, 25, 75, 95):
         CASES[f"cut-{_file}-{_percent}"] = _cut(_percent / 100, _file)
+for _file in ("csv", "trace", "db"):
+    for _percent in (5, 25, 75, 95):
+        CASES[f"cut-beside-{_file}-{_percent}"] = _cut_beside(_percent / 100, _file)
 
 
 def tiny(_):
