@@ -16,6 +16,33 @@ static bool is_unseen(const struct np_analysis *analysis, const struct np_verdic
 	       analysis->partition.rank_first[verdict->first] == SIZE_MAX;
 }
 
+/*
+ * Messages of ranks that were all profiled, and yet nothing tells who sent them to whom: what
+ * goes from stage to stage is not known, and nobody standing out means nothing.
+ */
+static void put_unmatched(struct np_buf *buf, const struct np_analysis *analysis,
+			  const struct np_verdict *verdict)
+{
+	const struct np_align *align = analysis->align;
+	size_t alone = 0;
+
+	if (verdict->kind != NP_VERDICT_NONE)
+		return;
+	for (size_t i = 0; i < align->communicators.count; i++) {
+		const struct np_align_communicator *each = &align->communicators.item[i];
+
+		for (uint32_t j = 0;
+		     each->observed > 1 && each->observed == each->size && j < each->count; j++)
+			alone += align->instances.item[each->first + j].rule == NP_RULE_PAIR &&
+				 align->instances.item[each->first + j].count == 1;
+	}
+	if (2 * alone > align->op_count)
+		np_buf_printf(buf,
+			      "messages do not say between which ranks they went: %zu of %" PRIu32
+			      " communication operators found no other end",
+			      alone, align->op_count);
+}
+
 /* --- is a gain possible? --------------------------------------------------------------------- */
 
 /* A gain that is more than is possible by less than this share of the step is rounding. */
@@ -282,6 +309,8 @@ void verdict_put_missing(struct np_buf *buf, const struct np_analysis *analysis,
 			      analysis->run->ranks[verdict->first]->id);
 	else if (verdict->kind == NP_VERDICT_REPAIR)
 		put_implausible(buf, analysis, verdict);
+	if (buf->length == 0)
+		put_unmatched(buf, analysis, verdict);
 	if (buf->length == 0)
 		put_unsure(buf, analysis, verdict);
 }

@@ -92,6 +92,11 @@ class Capture:
     def communications(self):
         return [row for row in self.rows if row.group is not None]
 
+    def number(self):
+        """Launches and tasks are numbered in their order."""
+        for number, row in enumerate(sorted(self.rows + self.events, key=lambda row: row.launch)):
+            row.connection, row.task_id = 1200 + 3 * number, 30_000 + number
+
 
 def _collective_tasks(op, layout):
     instance = op.instance
@@ -189,8 +194,7 @@ class _Recorder:
         if self.straddle:
             self._straddling(capture)
         capture.rows.sort(key=lambda row: (row.start, row.end))
-        for number, row in enumerate(sorted(capture.rows + capture.events, key=lambda row: row.launch)):
-            row.connection, row.task_id = 1200 + 3 * number, 30_000 + number
+        capture.number()
         return capture
 
     def _host(self, op, capture):

@@ -8,7 +8,7 @@ gain is judged.
 
 from dataclasses import dataclass, field
 
-from . import faults
+from . import edits, faults
 from .layout import Layout
 from .noise import Dice
 from .program import Shape
@@ -33,6 +33,9 @@ class Case:
     early: int = 700  # ns by which a kernel that waited is seen too early, at most
     cut: tuple = None  # (rank, share, file)
     gc_recorded: bool = True
+    edit: object = None  # changes the captures before they are written (edits)
+    form: str = None  # of the files, whatever was asked for
+    drop: tuple = ()  # names of files that nobody kept
 
 
 def _dp(dice, **more):
@@ -331,6 +334,175 @@ def unrecorded(dice):
     return Case(layout, shape, background=late, accept=[("none", None)], gain=False, also={"finding": "recorded"})
 
 
+def eval_step(dice):
+    """One step of all ranks takes three times as long: an evaluation."""
+    layout, shape = _any(dice, steps=6)
+    longer = faults.slow_kernels(range(layout.world), 3.0, [dice.integer(1, 4)])
+    return Case(layout, shape, background=[longer], accept=[("none", None)])
+
+
+def eval_step_slow_rank(dice):
+    case = _slow_rank(dice, _any(dice, steps=6))
+    case.background = [faults.slow_kernels(range(8), 3.0, [dice.integer(1, 4)])]
+    return case
+
+
+def checkpoint_all(dice):
+    """All ranks save a checkpoint after every third step."""
+    layout, shape = _any(dice, steps=9)
+    shape.sync_end = True
+    fault = faults.idle(range(layout.world), dice.uniform(25, 60), range(dice.integer(1, 2), 9, 3))
+    return Case(layout, shape, [fault], [("between", None)])
+
+
+def checkpoint_one(dice):
+    """Rank 0 alone does."""
+    layout, shape = _dp(dice, steps=9)
+    shape.sync_end = True
+    fault = faults.idle([0], dice.uniform(25, 60), range(dice.integer(1, 2), 9, 3))
+    return Case(layout, shape, [fault], [("rank", "0")], ("host",))
+
+
+def lengths(dice):
+    """Sequences of different lengths: in each step other ranks compute longer. Nobody is slow."""
+    layout, shape = _dp(dice, steps=8)
+    uneven = [
+        faults.slow_kernels([rank], dice.lognormal(0.12), [step]) for rank in range(8) for step in range(shape.steps)
+    ]
+    return Case(layout, shape, background=uneven, accept=[("none", None)])
+
+
+def lengths_slow_rank(dice):
+    case = lengths(dice)
+    rank = dice.integer(0, 7)
+    case.faults, case.accept, case.cause = [faults.slow_kernels([rank], 1.5)], [("rank", str(rank))], ("compute",)
+    case.gain = False  # who is the last without it is chance
+    return case
+
+
+def accumulation(dice):
+    layout, shape = _dp(dice)
+    shape.batches = 6
+    return _slow_rank(dice, (layout, shape))
+
+
+def _nobody(case, *more):
+    case.accept, case.gain = [("none", None), ("withheld", None)] + list(more), False
+    return case
+
+
+def mid_step_begin(dice):
+    """The capture of one rank begins within the first step."""
+    case = _nobody(Case(*_any(dice)))
+    rank = dice.integer(0, 7)
+    case.edit, case.also = edits.begin_later(rank, dice.uniform(0.2, 0.7)), {"not": rank}
+    return case
+
+
+def fewer_steps(dice):
+    """One rank has fewer steps than the others, and nobody is slow."""
+    case = Case(*_any(dice, steps=6), accept=[("none", None)])
+    case.edit = edits.leave_steps(dice.integer(0, 7), dice.choice([[0], [0, 1], [4, 5], [5]]))
+    return case
+
+
+def fewer_steps_slow_rank(dice):
+    case = _slow_rank(dice, _any(dice, steps=6))
+    slow = int(case.accept[0][1])
+    other = dice.choice([rank for rank in range(8) if rank != slow])
+    case.edit = edits.leave_steps(other, dice.choice([[0], [0, 1], [4, 5], [5]]))
+    return case
+
+
+def other_windows(dice):
+    """Half of the ranks were captured one step later than the others."""
+    case = _slow_rank(dice, _any(dice, steps=6))
+    case.edit = edits.together(*(edits.leave_steps(rank, [0] if rank % 2 else [5]) for rank in range(8)))
+    return case
+
+
+def clock_jump(dice):
+    """The clock of one host is set during the capture: nobody is to blame."""
+    case = _nobody(Case(*_any(dice)))
+    host, by = dice.integer(0, 1), dice.choice([-1, 1]) * dice.uniform(1e6, 2e7)
+    case.edit = edits.set_clock(host, dice.uniform(0.3, 0.7), int(by))
+    return case
+
+
+def clock_jump_slow_rank(dice):
+    case = _slow_rank(dice, _any(dice))
+    case.accept, case.gain, case.cause = case.accept + [("withheld", None)], False, ()
+    case.edit = edits.set_clock(dice.integer(0, 1), dice.uniform(0.3, 0.7), int(dice.uniform(1e6, 2e7)))
+    return case
+
+
+def clock_seconds(dice):
+    case = _slow_rank(dice, _any(dice))
+    case.edit = edits.set_clock(1, -1, int(dice.choice([-1, 1]) * dice.uniform(1e9, 9e10)))
+    return case
+
+
+def level0(dice):
+    """No tasks below operators were recorded."""
+    case = _slow_rank(dice, _any(dice))
+    case.edit = edits.leave_tasks
+    return case
+
+
+def level0_healthy(dice):
+    case = Case(*_any(dice), accept=[("none", None)])
+    case.edit = edits.leave_tasks
+    return case
+
+
+def no_trace(dice):
+    """Somebody threw the traces away: tables of kernels and files of communication are left."""
+    case = _slow_rank(dice, dice.choice([_dp, _tpdp])(dice))
+    case.form, case.drop = "text", ("trace_view.json",)
+    return case
+
+
+def no_trace_pp(dice):
+    case = _slow_rank(dice, _pp(dice))
+    case.form, case.drop, case.cause, case.gain = "text", ("trace_view.json",), (), False
+    case.accept = case.accept + [("withheld", None)]  # messages do not say where they went
+    return case
+
+
+def sums_only(dice):
+    """Only step_trace_time.csv and the files of communication are left."""
+    case = _slow_rank(dice, _any(dice))
+    case.form, case.drop = "text", ("trace_view.json", "kernel_details.csv", "op_statistic.csv", "api_statistic.csv")
+    case.accept, case.cause, case.gain = case.accept + [("withheld", None)], (), False
+    return case
+
+
+def sums_only_healthy(dice):
+    case = _nobody(Case(*_any(dice)))
+    case.form, case.drop = "text", ("trace_view.json", "kernel_details.csv", "op_statistic.csv", "api_statistic.csv")
+    return case
+
+
+def one_of_many(dice):
+    """One rank alone was profiled, and another is slow."""
+    case = _nobody(_slow_rank(dice, _any(dice)), ("not-profiled", None))
+    keep = dice.integer(0, 7)
+    case.cause = ()
+    case.omit = tuple(rank for rank in range(8) if rank != keep)
+    case.also = {"not": keep}
+    return case
+
+
+def one_of_a_host(dice):
+    """One rank of each host was profiled; who is slow was not."""
+    layout, shape = _any(dice)
+    slow = dice.choice([1, 2, 3, 5, 6, 7])
+    fault = faults.slow_kernels([slow], _factor(dice))
+    case = _nobody(Case(layout, shape, [fault]), ("not-profiled", None))
+    case.omit = (1, 2, 3, 5, 6, 7)
+    return case
+
+
 def _cut(share, file):
     def recipe(dice):
         layout, shape = dice.choice([_dp, _two, _tpdp])(dice)
@@ -352,8 +524,10 @@ def _cut_beside(share, file):
         slow = dice.integer(0, layout.world - 1)
         rank = dice.choice([each for each in range(layout.world) if each != slow])
         fault = faults.slow_kernels([slow], round(dice.uniform(1.25, 1.5), 3))
+        # what goes through a rank that is not there, nobody can tell
+        accept = [("rank", str(slow))] + ([("withheld", None)] if layout.pp > 1 else [])
         return Case(
-            layout, shape, [fault], [("rank", str(slow))], ("compute",), gain=False, cut=(rank, share, file),
+            layout, shape, [fault], accept, (), gain=False, cut=(rank, share, file),
             also={"withheld": rank, "exit": 3, "text": ("withheld",)},
         )
 
@@ -370,6 +544,9 @@ RECIPES = (
     loader_all, idle_all, loader_one, late_first_step, gc_unaligned, heat, periodic, two_of_tp, two_kinds,
     side_straddle, event_resolution, biased_ends, biased_ends_healthy, batch_one_operator, batch_pairs,
     missing_profiled, missing_culprit, clock_skew, clock_skew_pp, clock_skew_healthy, warm_up, unrecorded,
+    eval_step, eval_step_slow_rank, checkpoint_all, checkpoint_one, lengths, lengths_slow_rank, accumulation,
+    mid_step_begin, fewer_steps, fewer_steps_slow_rank, other_windows, clock_jump, clock_jump_slow_rank, clock_seconds,
+    level0, level0_healthy, no_trace, no_trace_pp, sums_only, sums_only_healthy, one_of_many, one_of_a_host,
 )
 CASES = {recipe.__name__.replace("_", "-"): recipe for recipe in RECIPES}
 for _file in ("csv", "trace", "db"):

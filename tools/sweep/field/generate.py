@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a case and a seed to a directory of profiles and the truth about them."""
 
+import glob
 import json
 import os
 
@@ -125,6 +126,11 @@ def generate(name, seed, root, form="db"):
     captures = record(program, _clocks(case.layout, seed, case.skew), seed, case.straddle, case.early)
     for capture in captures:
         capture.gc_recorded = case.gc_recorded
+    if case.edit:
+        case.edit(captures)
+        for capture in captures:
+            capture.number()
+    form = case.form or form
     where = os.path.join(root, "run")
     os.makedirs(where)
     cut_rank, share, file = case.cut or (None, None, None)
@@ -138,6 +144,9 @@ def generate(name, seed, root, form="db"):
             dbform.write(where, capture, keep)
         else:
             textform.write(where, capture, keep, file, trace=file != "csv")
+    for name in case.drop:
+        for path in glob.glob(os.path.join(where, "*", "*", name)):
+            os.remove(path)
     truth = {
         "schema": "npuprof.field-truth/1", "case": name, "seed": seed, "form": form, "ranks": case.layout.world,
         "omitted": sorted(case.omit),

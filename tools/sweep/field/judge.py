@@ -117,6 +117,8 @@ def _also(truth, cluster, status):
         partial = any(each.get("rank") == rank for each in (cluster.get("trust") or {}).get("coverage") or [])
         yield "coverage", partial, "" if partial else "not named"
         yield "not blamed", verdict["what"] != str(rank), ""
+    if "not" in also:
+        yield "not blamed", verdict["what"] != str(also["not"]), ""
     if "exit" in also:
         yield "exit status", status == also["exit"], str(status)
 
