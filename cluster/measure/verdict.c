@@ -202,17 +202,35 @@ static bool is_partial(const struct np_run *run, const char *id, size_t length)
 	return rank && np_rank_withheld(rank);
 }
 
+/* Is there another rank of its stage, with whole files, that it was compared with? */
+static bool has_whole_peer(const struct np_analysis *analysis, uint32_t named)
+{
+	const struct np_run *run = analysis->run;
+
+	for (uint32_t i = 0; named != UINT32_MAX && i < run->sources.count; i++) {
+		const struct np_rank *rank = run->ranks[i];
+
+		if (rank && i != named && !np_rank_withheld(rank) &&
+		    rank->activity.cells.count > 0 &&
+		    analysis->replay->stages[i] == analysis->replay->stages[named])
+			return true;
+	}
+	return false;
+}
+
 /*
  * Does it rest on ranks alone whose files are whole? What hosts, stages and types of
  * operators do is measured over all of their ranks.
  */
-static bool rests_on_whole_ranks(const struct np_run *run, const struct np_fix *fix)
+static bool rests_on_whole_ranks(const struct np_analysis *analysis, const struct np_fix *fix)
 {
+	const struct np_run *run = analysis->run;
 	const char *dash = strchr(fix->what, '-');
 
 	switch (fix->kind) {
 	case NP_FIX_RANK:
-		return !is_partial(run, fix->what, strlen(fix->what));
+		return !is_partial(run, fix->what, strlen(fix->what)) &&
+		       has_whole_peer(analysis, named_rank(run, fix));
 	case NP_FIX_LINK:
 		return dash && !is_partial(run, fix->what, (size_t)(dash - fix->what)) &&
 		       !is_partial(run, dash + 1, strlen(dash + 1));
@@ -267,8 +285,7 @@ static int withhold(const struct np_analysis *analysis, struct np_verdict *verdi
 {
 	NP_CLEANUP(np_buf_release) struct np_buf partial = NP_BUF_INIT;
 	bool stays = verdict->kind == NP_VERDICT_REPAIR &&
-		     rests_on_whole_ranks(analysis->run, &verdict->fix) &&
-		     !is_one_short(analysis->run);
+		     rests_on_whole_ranks(analysis, &verdict->fix) && !is_one_short(analysis->run);
 	int rc;
 
 	put_partial(&partial, analysis->run);
@@ -277,7 +294,7 @@ static int withhold(const struct np_analysis *analysis, struct np_verdict *verdi
 		return rc;
 	rc = copy(partial.text, &verdict->reason, err);
 	for (size_t i = 0; i < verdict->with_count; i++)
-		stays = stays && rests_on_whole_ranks(analysis->run, &verdict->with[i]);
+		stays = stays && rests_on_whole_ranks(analysis, &verdict->with[i]);
 	if (stays)
 		return rc;
 	say_nothing(verdict);

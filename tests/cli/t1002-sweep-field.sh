@@ -44,7 +44,7 @@ done
 behaviour 'where messages do not say between which ranks they went, no verdict is given'
 make bare no-trace-pp:3 text
 run "$npuprof" cluster -q -f json -d "$work/bare/run" -o "$work/bare/out"
-expect 'withheld, with the reason' grep -q '"reason":"messages do not say between which ranks they went' "$work/stdout"
+expect 'withheld, with the reason' grep -q '"reason": "messages do not say between which ranks they went' "$work/stdout"
 
 behaviour 'a case that does not exist is refused'
 run python3 "$field" --make nonsense:1 "$work/none"

@@ -85,6 +85,29 @@ expect_json() {
 	SCRIPT
 }
 
+# names <rank>: the verdict is on this rank, or on none, and the rank that is cut is named as such
+names() {
+	run "$npuprof" cluster -d "$work/run" -o "$work/out" -f json
+	expect_exit 3
+	expect_equal "$(sqlite3 :memory: "SELECT readfile('$work/stdout') ->> '\$.verdict.what',
+		readfile('$work/stdout') ->> '\$.trust.coverage[0].rank',
+		substr(readfile('$work/stdout') ->> '\$.verdict.text', 1, 19)")" "$1|$rank|withheld for rank $rank"
+}
+
+behaviour 'another rank that is slow is named all the same, unless nobody is left to compare it with'
+"$synth" -q -o "$work/slow" --ranks 4 --steps 4 --format text --seed 22 --slow-rank 3:1.5
+fresh slow
+rm "$work"/run/*/ASCEND_PROFILER_OUTPUT/trace_view.json
+keep "$output/kernel_details.csv" 25
+names 3
+fresh slow
+keep_events 25
+names 3
+"$synth" -q -o "$work/two" --ranks 2 --steps 4 --format text --seed 22 --host-gap 0:2000
+fresh two
+keep_events 25
+names ''
+
 behaviour 'whole files are not doubted'
 for form in text db; do
 	fresh $form
