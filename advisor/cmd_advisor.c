@@ -50,6 +50,7 @@ static const struct np_opt rule_options[] = {
 		.kind = NP_OPT_LIST,
 		.offset = offsetof(struct advisor_options, wanted),
 		.value = "GLOB[,GLOB...]",
+		.offer = adv_rules_offer,
 		.help = "run only the rules whose id fits; may be repeated",
 	},
 	{
@@ -79,6 +80,7 @@ static const struct np_opt rule_options[] = {
 		.kind = NP_OPT_TEXT,
 		.offset = offsetof(struct advisor_options, explain),
 		.value = "ID",
+		.offer = adv_rules_offer,
 		.help = "explain a rule and do nothing else",
 	},
 	{

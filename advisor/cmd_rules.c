@@ -66,8 +66,16 @@ static const struct np_opt_group groups[] = {
 	NP_GROUP_GENERAL,
 };
 
+/* What can be done with rules, and the ids of those there are. */
+static void offer_actions(struct np_buf *words)
+{
+	np_buf_add(words, " list show check test views");
+	adv_rules_offer(words);
+}
+
 static const struct np_opt_operand operand = {
 	.option = { .kind = NP_OPT_LIST,
+		    .offer = offer_actions,
 		    .value = "list|show|check|test|views",
 		    .offset = offsetof(struct rules_options, words) },
 	.least = 1,

@@ -33,13 +33,20 @@ static void add_words(struct np_buf *buf, const struct np_opt *option)
 	}
 	for (size_t i = 0; option->choices && option->choices[i]; i++, between = " ")
 		np_buf_printf(buf, "%s%s", between, option->choices[i]);
+	if (option->offer) {
+		NP_CLEANUP(np_buf_release) struct np_buf words = NP_BUF_INIT;
+
+		option->offer(&words);
+		np_buf_add(buf, words.text + (*words.text == ' '));
+		buf->failed |= words.failed;
+	}
 }
 
 static const struct np_opt any_command = { .kind = NP_OPT_TEXT, .fill = NP_FILL_COMMAND };
 
 static bool has_words(const struct np_opt *option)
 {
-	return option->choices || option->fill == NP_FILL_COMMAND;
+	return option->choices || option->offer || option->fill == NP_FILL_COMMAND;
 }
 
 static bool may_repeat(const struct np_opt *option)
@@ -148,28 +155,51 @@ static void write_bash(struct np_buf *buf)
 		bash_command(buf, cmd, cmd->name, &cmd->options,
 			     cmd->options.operand ? &cmd->options.operand->option : NULL);
 	}
-	np_buf_add(buf, "\tesac\n"
-			"\tif [[ $cur == -* && $options ]]; then\n"
-			"\t\tkind=words values=$options\n"
-			"\tfi\n"
-			"\tCOMPREPLY=()\n"
-			"\tcase $kind in\n"
-			"\twords)\n"
-			"\t\tmapfile -t COMPREPLY < <(compgen -W \"$values\" -- \"$cur\")\n"
-			"\t\t;;\n"
-			"\tlist)\n"
-			"\t\tcompopt -o nospace 2>/dev/null\n"
-			"\t\t[[ $cur == *,* ]] && head=${cur%,*},\n"
-			"\t\tmapfile -t COMPREPLY < <(compgen -P \"$head\" -W \"$values\" -- "
-			"\"${cur##*,}\")\n"
-			"\t\t;;\n"
-			"\tdirectory)\n"
-			"\t\tcompopt -o filenames 2>/dev/null\n"
-			"\t\tmapfile -t COMPREPLY < <(compgen -d -- \"$cur\")\n"
-			"\t\t;;\n"
-			"\tesac\n"
-			"}\n"
-			"complete -F _npuprof npuprof\n");
+	np_buf_add(
+		buf,
+		"\tesac\n"
+		"\tif [[ $cur == -* && $options ]]; then\n"
+		"\t\tkind=words values=$options\n"
+		"\tfi\n"
+		"\tCOMPREPLY=()\n"
+		"\tcase $kind in\n"
+		"\twords)\n"
+		"\t\tmapfile -t COMPREPLY < <(compgen -W \"$values\" -- \"$cur\")\n"
+		"\t\t# 'rank:' goes on with its number\n"
+		"\t\t[[ ${COMPREPLY[0]-} == *: ]] && compopt -o nospace 2>/dev/null\n"
+		"\t\t;;\n"
+		"\tlist)\n"
+		"\t\tcompopt -o nospace 2>/dev/null\n"
+		"\t\t[[ $cur == *,* ]] && head=${cur%,*},\n"
+		"\t\tmapfile -t COMPREPLY < <(compgen -P \"$head\" -W \"$values\" -- "
+		"\"${cur##*,}\")\n"
+		"\t\t;;\n"
+		"\tdirectory)\n"
+		"\t\tcompopt -o filenames 2>/dev/null\n"
+		"\t\tmapfile -t COMPREPLY < <(compgen -d -- \"$cur\")\n"
+		"\t\t;;\n"
+		"\tesac\n"
+		"}\n"
+		"_npuprof_collect()\n"
+		"{\n"
+		"\tCOMP_WORDS=(npuprof collect \"${COMP_WORDS[@]:1}\")\n"
+		"\tCOMP_CWORD=$((COMP_CWORD + 1))\n"
+		"\t_npuprof\n"
+		"}\n"
+		"# the generator of runs is asked itself\n"
+		"_npuprof_synth()\n"
+		"{\n"
+		"\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} values=''\n"
+		"\tlocal help\n"
+		"\thelp=$(\"${COMP_WORDS[0]}\" -h 2>/dev/null)\n"
+		"\t[[ $prev == --* ]] && values=$(sed -n "
+		"\"s/^  $prev \\([a-z0-9.]*|[a-z0-9.|]*\\) .*/\\1/p\" <<<\"$help\" | tr '|' ' ')\n"
+		"\t[[ $cur == -* ]] && values=$(grep -oE -e '--[a-z0-9-]+' <<<\"$help\")\n"
+		"\tmapfile -t COMPREPLY < <(compgen -W \"$values\" -- \"$cur\")\n"
+		"}\n"
+		"complete -F _npuprof npuprof\n"
+		"complete -F _npuprof_collect npuprof-collect\n"
+		"complete -o default -F _npuprof_synth npuprof-synth\n");
 }
 
 /*
@@ -253,10 +283,19 @@ static void zsh_command(struct np_buf *buf, const struct np_cmd *cmd)
 
 static void write_zsh(struct np_buf *buf)
 {
-	np_buf_add(buf, "#compdef npuprof\n");
+	np_buf_add(buf, "#compdef npuprof npuprof-collect npuprof-synth\n");
 	add_first_line(buf, "zsh");
 	np_buf_add(buf, "_npuprof()\n{\n"
 			"\tlocal -a commands\n"
+			"\tif [[ $service == npuprof-synth ]]; then\n"
+			"\t\t# the generator of runs is asked itself\n"
+			"\t\t_arguments --\n"
+			"\t\treturn\n"
+			"\tfi\n"
+			"\tif [[ $service == npuprof-collect ]]; then\n"
+			"\t\twords=(npuprof collect \"${(@)words[2,-1]}\")\n"
+			"\t\t(( CURRENT++ ))\n"
+			"\tfi\n"
 			"\tlocal command=$words[2]\n"
 			"\tif (( CURRENT == 2 )); then\n"
 			"\t\tcommands=(\n");
@@ -279,7 +318,7 @@ static void write_zsh(struct np_buf *buf)
 			"if [[ $funcstack[1] == _npuprof ]]; then\n"
 			"\t_npuprof \"$@\"\n"
 			"else\n"
-			"\tcompdef _npuprof npuprof\n"
+			"\tcompdef _npuprof npuprof npuprof-collect npuprof-synth\n"
 			"fi\n");
 }
 
@@ -296,8 +335,13 @@ static void fish_text(struct np_buf *buf, const char *text)
 	}
 }
 
-static void fish_line(struct np_buf *buf, const struct np_cmd *cmd)
+/* npuprof-collect is the command collect. */
+static void fish_line(struct np_buf *buf, const struct np_cmd *cmd, bool alone)
 {
+	if (alone) {
+		np_buf_printf(buf, "complete -c npuprof-%s", cmd->name);
+		return;
+	}
 	np_buf_add(buf, "complete -c npuprof -n ");
 	if (cmd)
 		np_buf_printf(buf, "'__fish_seen_subcommand_from %s'", cmd->name);
@@ -323,9 +367,10 @@ static void fish_values(struct np_buf *buf, const struct np_opt *option)
 	}
 }
 
-static void fish_option(struct np_buf *buf, const struct np_cmd *cmd, const struct np_opt *option)
+static void fish_row(struct np_buf *buf, const struct np_cmd *cmd, const struct np_opt *option,
+		     bool alone)
 {
-	fish_line(buf, cmd);
+	fish_line(buf, cmd, alone);
 	if (option->letter)
 		np_buf_printf(buf, " -s %c", option->letter);
 	np_buf_printf(buf, " -l %s", option->name);
@@ -336,25 +381,45 @@ static void fish_option(struct np_buf *buf, const struct np_cmd *cmd, const stru
 	np_buf_add(buf, "'\n");
 }
 
+static void fish_option(struct np_buf *buf, const struct np_cmd *cmd, const struct np_opt *option)
+{
+	fish_row(buf, cmd, option, false);
+}
+
+static void fish_option_alone(struct np_buf *buf, const struct np_cmd *cmd,
+			      const struct np_opt *option)
+{
+	fish_row(buf, cmd, option, true);
+}
+
 static void write_fish(struct np_buf *buf)
 {
+	const struct np_cmd *collect = np_cmd_find("collect");
+
 	add_first_line(buf, "fish");
 	np_buf_add(buf, "complete -c npuprof -f\n");
 	each_option(buf, NULL, &np_help_front, fish_option);
 	for (size_t i = 0; np_commands[i]; i++) {
 		const struct np_cmd *cmd = np_commands[i];
 
-		fish_line(buf, NULL);
+		fish_line(buf, NULL, false);
 		np_buf_printf(buf, " -a %s -d '", cmd->name);
 		fish_text(buf, cmd->summary);
 		np_buf_add(buf, "'\n");
 		each_option(buf, cmd, &cmd->options, fish_option);
 		if (cmd->options.operand) {
-			fish_line(buf, cmd);
+			fish_line(buf, cmd, false);
 			fish_values(buf, &cmd->options.operand->option);
 			np_buf_add_char(buf, '\n');
 		}
 	}
+	np_buf_add(buf, "complete -c npuprof-collect -f\n");
+	if (collect)
+		each_option(buf, collect, &collect->options, fish_option_alone);
+	np_buf_add(buf,
+		   "# the generator of runs is asked itself\n"
+		   "complete -c npuprof-synth -n 'string match -q -- \"-*\" (commandline -ct)' -a "
+		   "'(npuprof-synth -h 2>/dev/null | string match -r -a -- \"--[a-z0-9-]+\")'\n");
 }
 
 /* --- the command ------------------------------------------------------------------------------ */

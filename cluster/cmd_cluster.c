@@ -36,6 +36,14 @@ static const char *const exports[] = {
 	NULL,
 };
 
+static void offer_tables(struct np_buf *words)
+{
+	for (size_t i = 0; i < np_cluster_relation_count; i++)
+		np_buf_printf(words, " %s", np_cluster_relations[i]->name);
+	for (size_t i = 0; np_modes_table(i); i++)
+		np_buf_printf(words, " %s", np_modes_table(i));
+}
+
 static const struct np_opt own_options[] = {
 	{
 		.letter = 'm',
@@ -84,6 +92,7 @@ static const struct np_opt own_options[] = {
 		.kind = NP_OPT_TEXT,
 		.offset = offsetof(struct cluster_options, table),
 		.value = "NAME",
+		.offer = offer_tables,
 		.help = "print this table, all of its rows, instead of the report; with -f csv or md as such",
 		.preset_words = "the first",
 	},

@@ -101,14 +101,18 @@ static int print(const struct info_options *options, const struct info *info, st
 	return rc;
 }
 
-static int show(const struct info_options *options, const struct np_run *run, const char *input,
-		struct np_err *err)
+static int show(const struct info_options *options, const struct np_run *run,
+		const struct np_opt_list *dirs, struct np_err *err)
 {
 	NP_CLEANUP(np_cluster_freep) struct np_cluster *cluster = NULL;
 	struct np_readiness analyses[NP_ANALYSIS_COUNT];
+	const struct cluster_report report = { .dirs = dirs->item,
+					       .dir_count = dirs->count,
+					       .from_summaries = options->common.from_summaries };
 	struct info info = { .run = run,
 			     .analyses = analyses,
-			     .input = input,
+			     .input = dirs->item[0],
+			     .report = &report,
 			     .width = np_output_width(stdout),
 			     .verbose = options->common.verbose > 0,
 			     .color = np_common_color(&options->common, stdout) };
@@ -139,7 +143,7 @@ static int info(void *context)
 	}
 	rc = prepare_run(&common, &options->picks, &run, &err);
 	if (rc == NP_OK)
-		rc = show(options, run, common.dirs.item[0], &err);
+		rc = show(options, run, &common.dirs, &err);
 	if (rc == NP_OK)
 		return prepare_status(run);
 	return rc == NP_E_USAGE ? np_cmd_usage(&np_cmd_info, "%s", err.text)

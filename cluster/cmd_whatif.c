@@ -16,12 +16,21 @@ struct whatif_options {
 	bool by_host;
 };
 
+/* Repairs of something named are offered up to the colon. */
+static void offer_repairs(struct np_buf *words)
+{
+	for (int kind = 0; kind < NP_FIX_KINDS; kind++)
+		np_buf_printf(words, " %s%s", np_fix_kind_name((enum np_fix_kind)kind),
+			      kind <= NP_FIX_LINK ? ":" : "");
+}
+
 static const struct np_opt own_options[] = {
 	{
 		.name = "fix",
 		.kind = NP_OPT_LIST,
 		.offset = offsetof(struct whatif_options, fixes),
 		.value = "REPAIR",
+		.offer = offer_repairs,
 		.help = "repair this, together with all others given: rank:R, host:NAME, stage:S, "
 			"role:NAME, optype:GLOB, group:NAME, link:A-B, link:A-*, link:*-B, "
 			"host-gaps, between, frequency, experts, hide-comm, all",
@@ -72,7 +81,8 @@ const struct np_cmd np_cmd_whatif = {
 		"Turns the profiles into a program for every rank and runs it again, as it was and with "
 		"repairs: a rank, host or stage as fast as its peers, a link as fast as others, no "
 		"waiting for the host. Prints the step that each repair would leave, the critical "
-		"path, and where the efficiency is lost. Nothing is written.",
+		"path, and where the efficiency is lost. Nothing is written, but for the table of "
+		"repairs with -f csv -o DIR.",
 	.run = cmd_whatif,
 	.options = { .groups = groups, .count = NP_COUNT(groups), .operand = &operand },
 	.statuses = NP_EXITS_PARTIAL,
@@ -207,6 +217,9 @@ static int show(const struct whatif_options *options, const struct np_analysis *
 	struct np_whatif whatif = { 0 };
 	struct cluster_report of_run = { .analysis = analysis,
 					 .input = prepare_input(&options->common, analysis->run),
+					 .dirs = options->common.dirs.item,
+					 .dir_count = options->common.dirs.count,
+					 .from_summaries = options->common.from_summaries,
 					 .width = np_output_width(stdout),
 					 .color = np_common_color(&options->common, stdout) };
 	int rc;

@@ -37,6 +37,12 @@ struct compare_options {
 	bool use_input_shape;
 };
 
+static void offer_tables(struct np_buf *words)
+{
+	for (size_t i = 0; compare_relations[i]; i++)
+		np_buf_printf(words, " %s", compare_relations[i]->name);
+}
+
 static const struct np_opt own_options[] = {
 	{
 		.name = "base-steps",
@@ -139,6 +145,7 @@ static const struct np_opt own_options[] = {
 		.kind = NP_OPT_TEXT,
 		.offset = offsetof(struct compare_options, table),
 		.value = "NAME",
+		.offer = offer_tables,
 		.help = "print this table, all of its rows, instead of the report; with -f csv as such",
 		.preset_words = "waterfall, with -f csv",
 	},
@@ -464,6 +471,7 @@ static int run(void *context)
 	NP_CLEANUP(cmp_gate_release) struct cmp_gate gate = { 0 };
 	NP_CLEANUP(cmp_op_names_release) struct cmp_op_names op_names = { 0 };
 	const struct np_workers workers = { .threads = (size_t)options->common.jobs };
+	const struct np_relation *relation;
 	struct np_err err = NP_ERR_INIT;
 	int rc = NP_OK;
 
@@ -471,6 +479,8 @@ static int run(void *context)
 	/* A mistyped gate must not cost the time of a comparison. */
 	if (options->fail_on)
 		rc = cmp_gate_parse(options->fail_on, &gate, &err);
+	if (rc == NP_OK && options->table)
+		rc = compare_find_relation(options->table, &relation, &err);
 	if (rc == NP_OK && options->op_name_map)
 		rc = cmp_op_names_parse(options->op_name_map, &op_names, &err);
 	if (rc == NP_OK)

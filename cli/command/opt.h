@@ -84,6 +84,9 @@ struct np_opt {
 	const char *preset;
 	const char *preset_words;
 	const char *const *choices; /* ends with NULL */
+	/* Append words that a shell may offer, each after a space; others are allowed. NULL: none.
+	 */
+	void (*offer)(struct np_buf *words);
 	int64_t low;
 	int64_t high;
 };

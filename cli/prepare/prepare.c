@@ -8,12 +8,15 @@
 #include "phases.h"
 #include "processes.h"
 
+#include "npuprof/buf.h"
 #include "npuprof/clock.h"
 #include "npuprof/dirs.h"
 #include "npuprof/discover.h"
 #include "npuprof/iteration.h"
 #include "npuprof/load_run.h"
 #include "npuprof/pattern.h"
+#include "npuprof/realtime.h"
+#include "npuprof/say.h"
 #include "npuprof/summary.h"
 #include "npuprof/text.h"
 
@@ -149,6 +152,22 @@ int prepare_steps(struct np_run *run, const struct np_common *common, struct np_
 						: rc;
 }
 
+/* With -v: how much was read in which time, and what of it a cache stood in for. */
+static void say_read(const struct np_run *run, const char *cache, np_ns time)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
+	int64_t bytes = 0;
+
+	for (size_t i = 0; i < run->sources.count; i++)
+		bytes += run->sources.item[i].bytes;
+	np_say(&text, "read {1} ranks, {2} of files, in {3}", NP_SAID_INT(np_run_used(run)),
+	       NP_SAID_BYTES(bytes), NP_SAID_TIME(time));
+	if (cache)
+		np_say(&text, "; {1} of them from the cache {2}", NP_SAID_INT(run->cached),
+		       NP_SAID_TEXT(cache));
+	(void)np_report(0, "%s", text.text);
+}
+
 static int load(struct np_run *run, const struct np_common *common, struct np_err *err)
 {
 	struct np_progress progress;
@@ -159,6 +178,7 @@ static int load(struct np_run *run, const struct np_common *common, struct np_er
 				       .program = NP_VERSION,
 				       .kernel_framework_op = common->kernel_framework_op };
 	char *cache = NULL;
+	np_ns begun;
 	int rc = common->max_memory ? read_memory(common->max_memory, &how.max_memory, err) : NP_OK;
 
 	if (rc == NP_OK)
@@ -168,9 +188,12 @@ static int load(struct np_run *run, const struct np_common *common, struct np_er
 	if (rc < 0)
 		return rc;
 	how.cache = cache;
+	begun = np_steady_ns();
 	np_progress_init(&progress, "reading ranks", common->quiet);
 	rc = np_load_run(run, &how, err);
 	np_progress_end(&progress);
+	if (rc == NP_OK && common->verbose > 0)
+		say_read(run, cache, np_steady_ns() - begun);
 	free(cache);
 	return rc < 0 ? rc : prepare_steps(run, common, err);
 }
@@ -225,11 +248,20 @@ const char *prepare_input(const struct np_common *common, const struct np_run *r
 	return common->from_summaries && run->given ? run->given : common->dirs.item[0];
 }
 
+static void say_measured(np_ns time)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
+
+	np_text_duration(&text, time);
+	(void)np_report(0, "measured in %s", text.text);
+}
+
 int prepare_measures(const struct np_common *common, struct np_run *run, struct np_analysis **ret,
 		     struct np_err *err)
 {
 	NP_CLEANUP(np_manifest_freep) struct np_manifest *manifest = NULL;
 	struct np_err problem = NP_ERR_INIT;
+	np_ns begun = np_steady_ns();
 	int rc;
 
 	/* Without a manifest, or with a damaged one, clocks are known from collectives. */
@@ -237,6 +269,8 @@ int prepare_measures(const struct np_common *common, struct np_run *run, struct 
 		np_note_add(&run->notes, NP_NOTE_SKIPPED, NP_NO_RANK, run->roots.item[0],
 			    "npuprof_manifest.json", "%s", problem.text);
 	rc = np_analysis_build(run, manifest, (size_t)common->jobs, ret, err);
+	if (rc == NP_OK && common->verbose > 0)
+		say_measured(np_steady_ns() - begun);
 	if (rc == NP_OK)
 		(*ret)->version = NP_VERSION;
 	return rc;

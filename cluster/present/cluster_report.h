@@ -68,6 +68,7 @@ int report_put_device(struct np_page *page, const struct cluster_report *report,
 	NP_MUST_USE;
 int report_put_steps(struct np_page *page, const struct cluster_report *report, struct np_err *err)
 	NP_MUST_USE;
+void report_put_sources(struct np_page *page, const struct np_run *run);
 int report_put_trust_section(struct np_page *page, const struct cluster_report *report,
 			     struct np_err *err) NP_MUST_USE;
 

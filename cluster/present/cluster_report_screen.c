@@ -411,22 +411,6 @@ static int put_who(struct np_section *section, const struct cluster_report *repo
 
 /* --- what is next ---------------------------------------------------------------------------- */
 
-/* A path so that it can be pasted into a shell: in quotes if it is not plain. */
-static void put_quoted(struct np_buf *buf, const char *path)
-{
-	bool plain =
-		*path && path[strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-					   "0123456789/._-+,:@%")] == '\0';
-
-	np_buf_add(buf, plain ? "" : "'");
-	for (const char *quote; (quote = strchr(path, '\'')); path = quote + 1) {
-		np_text_safe(buf, path, (size_t)(quote - path));
-		np_buf_add(buf, "'\\''");
-	}
-	np_text_safe(buf, path, strlen(path));
-	np_buf_add(buf, plain ? "" : "'");
-}
-
 /* What was read, by another command or in another form, after what that is good for. */
 void report_put_command(struct np_grid *grid, const struct cluster_report *report, const char *why,
 			const char *command, const char *options)
@@ -437,7 +421,7 @@ void report_put_command(struct np_grid *grid, const struct cluster_report *repor
 		      report->from_summaries ? " --from-summaries" : "");
 	for (size_t i = 0; i < report->dir_count; i++) {
 		np_buf_add(&line, " -d ");
-		put_quoted(&line, report->dirs[i]);
+		np_text_quoted(&line, report->dirs[i]);
 	}
 	np_buf_add(&line, options);
 	np_grid_cell(grid, why);
@@ -545,6 +529,8 @@ static int build(struct np_page *page, const struct cluster_report *report, bool
 				       report, err);
 	if (rc == NP_OK)
 		rc = report_put_trust_section(page, report, err);
+	if (report->verbose)
+		report_put_sources(page, analysis->run);
 	return rc;
 }
 

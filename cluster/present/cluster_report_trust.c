@@ -155,6 +155,79 @@ static void put_missing(struct np_buf *text, const struct np_analysis *analysis)
 	}
 }
 
+/* --- files ------------------------------------------------------------------------------------ */
+
+/* Rows of ranks that were read alike, at most. */
+#define MAX_SOURCES 8
+
+/* What a rank was read from, and what from which of that: the same text for ranks that are alike.
+ */
+static void put_source(struct np_buf *buf, const struct np_run *run, size_t index)
+{
+	const struct np_source_files *source = &run->sources.item[index];
+	const struct np_rank *rank = run->ranks[index];
+	const char *between = "";
+
+	for (int i = 0; i < NP_FILE_COUNT; i++) {
+		if (!source->file[i])
+			continue;
+		np_buf_printf(buf, "%s%s", between, np_file_name((enum np_file)i));
+		between = ", ";
+	}
+	np_say(buf, "; step times from {1}, operators from {2}, exposed communication from {3}",
+	       NP_SAID_TEXT(np_source_name(rank->step_source)),
+	       NP_SAID_TEXT(np_source_name(rank->comm_source)),
+	       NP_SAID_TEXT(np_source_name(rank->exposed_source)));
+}
+
+/* Was a rank before this one read alike? If not, the ranks from it on that were. */
+static bool ranks_alike(const struct np_run *run, size_t index, const char *like,
+			struct np_buf *ret)
+{
+	int64_t *ranks = malloc((run->sources.count + 1) * sizeof(*ranks));
+	size_t count = 0;
+	bool first = true;
+
+	for (size_t i = 0; ranks && i < run->sources.count && first; i++) {
+		NP_CLEANUP(np_buf_release) struct np_buf other = NP_BUF_INIT;
+
+		if (!run->ranks[i])
+			continue;
+		put_source(&other, run, i);
+		if (strcmp(other.text, like) != 0)
+			continue;
+		first = i >= index;
+		ranks[count++] = run->ranks[i]->id;
+	}
+	if (ranks && first)
+		np_ranges_format(ret, ranks, count);
+	ret->failed |= !ranks;
+	free(ranks);
+	return first;
+}
+
+void report_put_sources(struct np_page *page, const struct np_run *run)
+{
+	struct np_section *section = np_page_add(page, "Files read, and what from which");
+	size_t shown = 0;
+
+	section->hang = 2;
+	for (size_t i = 0; i < run->sources.count && shown < MAX_SOURCES; i++) {
+		NP_CLEANUP(np_buf_release) struct np_buf source = NP_BUF_INIT;
+		NP_CLEANUP(np_buf_release) struct np_buf ranks = NP_BUF_INIT;
+
+		if (!run->ranks[i])
+			continue;
+		put_source(&source, run, i);
+		if (!ranks_alike(run, i, source.text, &ranks))
+			continue;
+		np_say(&section->text, "rank {1}: {2}\n", NP_SAID_TEXT(ranks.text),
+		       NP_SAID_TEXT(source.text));
+		shown++;
+	}
+	np_page_drop_empty(page);
+}
+
 int report_put_trust_section(struct np_page *page, const struct cluster_report *report,
 			     struct np_err *err)
 {

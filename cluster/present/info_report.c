@@ -9,6 +9,7 @@
 #include "npuprof/page.h"
 #include "npuprof/ranges.h"
 #include "npuprof/relation.h"
+#include "npuprof/say.h"
 #include "npuprof/text.h"
 
 #include <inttypes.h>
@@ -185,6 +186,23 @@ static int put_groups_section(struct np_page *page, const struct info *info, str
 	return NP_OK;
 }
 
+/* Do two analyses miss the same, on the same ranks? */
+static bool is_alike(const struct np_readiness *a, const struct np_readiness *b)
+{
+	return !a->ready && !b->ready && a->without == b->without &&
+	       strcmp(a->missing, b->missing) == 0 && strcmp(a->cure, b->cure) == 0;
+}
+
+/* Was it said with one before it? */
+static bool is_said(const struct info *info, size_t index)
+{
+	for (size_t i = 0; i < index; i++) {
+		if (is_alike(&info->analyses[i], &info->analyses[index]))
+			return true;
+	}
+	return false;
+}
+
 /* What is ready on one line; what is not with its reason and its cure, which must not be cut. */
 static void put_analyses(struct np_buf *text, const struct info *info)
 {
@@ -201,10 +219,16 @@ static void put_analyses(struct np_buf *text, const struct info *info)
 	for (size_t i = 0; i < NP_ANALYSIS_COUNT; i++) {
 		const struct np_readiness *each = &info->analyses[i];
 
-		if (!each->ready)
-			np_buf_printf(text, "%s: %s: %s; collect with %s\n",
-				      each->without < used ? "in part" : "no", each->name,
-				      each->missing, each->cure);
+		if (each->ready || is_said(info, i))
+			continue;
+		np_buf_add(text, each->without < used ? "in part: " : "no: ");
+		for (size_t j = i; j < NP_ANALYSIS_COUNT; j++) {
+			if (is_alike(each, &info->analyses[j]))
+				np_buf_printf(text, "%s%s", j > i ? ", " : "",
+					      info->analyses[j].name);
+		}
+		np_say(text, ": {1}; collect with {2}\n", NP_SAID_TEXT(each->missing),
+		       NP_SAID_TEXT(each->cure));
 	}
 }
 
@@ -267,6 +291,17 @@ static bool counted_before(const struct np_run *run, size_t index, size_t at)
 	return false;
 }
 
+/* Sizes have their unit; other numbers as many digits as say something, and no exponent. */
+static void put_quantity(struct np_grid *grid, const char *name, double value)
+{
+	if (name && np_text_begins(name, "size"))
+		np_grid_bytes(grid, np_double_to_scaled(value, 1));
+	else if (value >= 10000 || value <= -10000)
+		np_grid_printf(grid, "%.0f", value);
+	else
+		np_grid_printf(grid, "%.4g", value);
+}
+
 static void put_counter(struct np_grid *grid, const struct np_run *run, const struct counted *each)
 {
 	bool level = each->first->level;
@@ -276,8 +311,8 @@ static void put_counter(struct np_grid *grid, const struct np_run *run, const st
 	np_grid_cell(grid, np_run_text(run, each->first->table));
 	np_grid_cell(grid, np_run_text(run, each->first->name));
 	np_grid_cell(grid, level ? "mean" : "sum");
-	np_grid_printf(grid, "%.6g", value);
-	np_grid_printf(grid, "%.6g", each->worst);
+	put_quantity(grid, np_run_text(run, each->first->name), value);
+	put_quantity(grid, np_run_text(run, each->first->name), each->worst);
 	np_grid_printf(grid, "%" PRId32, each->worst_rank);
 }
 
@@ -413,21 +448,35 @@ static void put_notes(struct np_page *page, const struct np_notes *notes)
 	np_page_drop_empty(page);
 }
 
+/* A run without operators between ranks has no verdict, but steps and kernels. */
+static int put_next(struct np_section *section, const struct info *info, struct np_err *err)
+{
+	section->grid = report_next_grid();
+	if (!section->grid)
+		return np_fail_nomem(err, "the screen");
+	report_put_command(section->grid, info->report, "where the time goes:", "cluster", "");
+	report_put_command(section->grid, info->report, "what to change:", "advisor", "");
+	return NP_OK;
+}
+
+/* What it can answer, what to do next, what is there, and what was left out. */
 static int build(struct np_page *page, const struct info *info, struct np_err *err)
 {
 	struct np_section *section;
 	int rc;
 
-	put_notes(page, &info->run->notes);
-	rc = put_ranks_section(page, info, err);
-	if (rc == NP_OK)
-		rc = put_groups_section(page, info, err);
 	section = np_page_add(page, "Analyses");
 	section->hang = 2;
 	put_analyses(&section->text, info);
+	rc = put_next(np_page_add(page, "Do next"), info, err);
+	if (rc == NP_OK)
+		rc = put_ranks_section(page, info, err);
+	if (rc == NP_OK)
+		rc = put_groups_section(page, info, err);
 	if (rc == NP_OK)
 		rc = put_counters_section(page, info, err);
 	put_unknown_section(page, info);
+	put_notes(page, &info->run->notes);
 	return rc;
 }
 

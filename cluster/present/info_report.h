@@ -16,6 +16,7 @@ struct info {
 	const struct np_cluster *cluster;
 	const struct np_readiness *analyses; /* NP_ANALYSIS_COUNT of them */
 	const char *input;
+	const struct cluster_report *report; /* what was read, for lines to paste */
 	size_t width;
 	bool color;
 	bool verbose; /* tell what only few ask for */

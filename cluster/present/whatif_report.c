@@ -8,6 +8,7 @@
 
 #include "npuprof/page.h"
 #include "npuprof/relation.h"
+#include "npuprof/say.h"
 #include "npuprof/text.h"
 
 #include <inttypes.h>
@@ -15,6 +16,9 @@
 
 #define MAX_ROWS 10
 #define MAX_PATH 8
+
+/* A piece of the path that rounds to nothing is not listed. */
+#define WORTH_A_PIECE 0.005
 
 /* Shares of the slowdown that are named, at most, and from when on. */
 #define MAX_SHARES   3
@@ -49,7 +53,7 @@ static void put_unseen(struct np_buf *text, const struct np_analysis *analysis)
 		return;
 	np_buf_add(text, "waiting for ranks that were not profiled, ");
 	np_text_duration(text, analysis->causes.unprofiled);
-	np_buf_add(text, " in all, is replayed as transfer: repairs gain at most what is told,"
+	np_buf_add(text, " in all, is replayed as transfer: repairs gain at most what is shown,"
 			 " and nothing where those ranks are as late as before\n");
 }
 
@@ -91,7 +95,7 @@ static void put_replay(struct np_buf *text, const struct whatif_report *report)
 	np_text_duration(text, whatif->observed);
 	np_buf_add(text, "; replayed ");
 	np_text_duration(text, whatif->step);
-	np_buf_printf(text, " (%.2f %% off)", 100 * whatif->fidelity);
+	np_buf_printf(text, " (error %.2f %%)", 100 * whatif->fidelity);
 	put_limit(text, whatif, NP_FIX_ALL, "if all ranks, stages and links were even");
 	put_limit(text, whatif, NP_FIX_HIDE_COMM, "if no transfer showed");
 	np_buf_add(text, "\n");
@@ -193,15 +197,18 @@ static bool may_contain(const struct np_fix *a, const struct np_fix *b)
 	return a->kind != b->kind && a->kind <= NP_FIX_STAGE && b->kind <= NP_FIX_STAGE;
 }
 
-/* What to ask next, by the best repairs at hand. */
-static void put_next(struct np_buf *buf, const struct whatif_report *report)
+/* What to ask next, by the best repairs at hand; what to change is the advisor's to say. */
+static int put_next(struct np_section *section, const struct whatif_report *report,
+		    struct np_err *err)
 {
+	NP_CLEANUP(np_buf_release) struct np_buf fixes = NP_BUF_INIT;
 	const struct np_whatif *whatif = report->whatif;
 	const struct np_fix *named[2] = { NULL, NULL };
 	size_t count = 0;
 
-	if (report->asked.count > 0 || report->curve.list.count > 0)
-		return;
+	section->grid = report_next_grid();
+	if (!section->grid)
+		return np_fail_nomem(err, "the screen");
 	for (size_t i = 0; i < whatif->rows.count && count < NP_COUNT(named); i++) {
 		const struct np_fix *fix = &whatif->rows.item[i].fix;
 
@@ -209,32 +216,33 @@ static void put_next(struct np_buf *buf, const struct whatif_report *report)
 		    (count == 0 || !may_contain(named[0], fix)))
 			named[count++] = fix;
 	}
-	if (count == 0)
-		return;
-	if (count > 1) {
-		np_buf_add(buf, "several at once:");
-		report_put_fix(buf, named[0]);
-		report_put_fix(buf, named[1]);
-		np_buf_add(buf, "; ");
-	}
-	np_buf_add(buf, "the ranks to begin with: --top 3\n");
+	for (size_t i = 0; i < count; i++)
+		report_put_fix(&fixes, named[i]);
+	report_put_command(section->grid, report->report, "what to change:", "advisor", "");
+	if (count > 1 && report->asked.count == 0)
+		report_put_command(section->grid, report->report, "several at once:", "whatif",
+				   fixes.text);
+	if (count > 0 && report->curve.list.count == 0)
+		report_put_command(section->grid, report->report,
+				   "the ranks to begin with:", "whatif", " --top 3");
+	return np_buf_check(&fixes, err);
 }
 
 static void put_together(struct np_buf *buf, const struct whatif_report *report)
 {
 	np_ns step = report->whatif->step;
 
-	np_buf_add(buf, "repaired together, the step takes ");
-	np_text_duration(buf, report->asked_step);
-	np_buf_add(buf, ", ");
-	np_text_duration(buf, step - report->asked_step);
-	np_buf_printf(buf, " (%.1f %%) less", report_percent(step - report->asked_step, step));
-	if (report->asked.count > 1) {
-		np_buf_add(buf, "; one by one they would save ");
-		np_text_duration(buf, report->asked_singles);
-		np_buf_add(buf, " in sum");
-	}
-	np_buf_add(buf, "\n");
+	if (report->asked.count > 1)
+		np_say(buf,
+		       "repaired together, the step takes {1}, {2} ({3}) less; one by one they would"
+		       " save {4} in sum\n",
+		       NP_SAID_TIME(report->asked_step), NP_SAID_TIME(step - report->asked_step),
+		       NP_SAID_SHARE(report_ratio(step - report->asked_step, step)),
+		       NP_SAID_TIME(report->asked_singles));
+	else
+		np_say(buf, "repaired together, the step takes {1}, {2} ({3}) less\n",
+		       NP_SAID_TIME(report->asked_step), NP_SAID_TIME(step - report->asked_step),
+		       NP_SAID_SHARE(report_ratio(step - report->asked_step, step)));
 }
 
 /* What the path is made of, the largest first: rank and leaf, over all steps. */
@@ -287,7 +295,9 @@ static int put_path_section(struct np_section *section, const struct whatif_repo
 	if (shares.count > 0)
 		qsort(shares.item, shares.count, sizeof(shares.item[0]), largest_first);
 	section->grid = np_grid_new(columns, NP_COUNT(columns));
-	for (size_t i = 0; i < shares.count && i < MAX_PATH && section->grid; i++) {
+	for (size_t i = 0; i < shares.count && i < MAX_PATH && section->grid &&
+			   report_ratio(shares.item[i].ns, total) >= WORTH_A_PIECE;
+	     i++) {
 		char leaf[256];
 
 		np_path_leaf(report->analysis, shares.item[i].piece, leaf, sizeof(leaf));
@@ -370,18 +380,19 @@ static void put_efficiency_section(struct np_buf *buf, const struct np_efficienc
 		100 * report_ratio(each->without_host, each->step));
 }
 
+/* The answer, what to do next, what it rests on, and how far that can be trusted. */
 static int build(struct np_page *page, const struct whatif_report *report, struct np_err *err)
 {
-	struct np_section *section;
+	struct np_section *section = np_page_add(page, "Verdict");
 	int rc;
 
-	np_buf_printf(&np_page_add(page, "Verdict")->text, "%s\n", report->analysis->verdict.text);
-	put_replay(&np_page_add(page, "Replay")->text, report);
-	section = np_page_add(page, "Repairs, one at a time");
-	rc = put_repairs(section, report, err);
-	put_next(&section->text, report);
 	if (report->asked.count > 0)
 		put_together(&section->text, report);
+	np_buf_printf(&section->text, "%s\n", report->analysis->verdict.text);
+	rc = put_next(np_page_add(page, "Do next"), report, err);
+	section = np_page_add(page, "Repairs, one at a time");
+	if (rc == NP_OK)
+		rc = put_repairs(section, report, err);
 	if (rc == NP_OK && report->curve.list.count > 0)
 		rc = put_rows(np_page_add(page, "One after the other, each the best on top of those"
 						" before"),
@@ -393,10 +404,11 @@ static int build(struct np_page *page, const struct whatif_report *report, struc
 	put_slack_line(&section->text, report);
 	put_efficiency_section(&np_page_add(page, "Efficiency")->text,
 			       &report->analysis->efficiency);
+	section = np_page_add(page, "Replay and trust");
+	section->cut = true;
+	put_replay(&section->text, report);
 	if (rc == NP_OK)
-		rc = report_put_notes(&np_page_add(page, "Trust")->text,
-				      &report->analysis->run->notes, err);
-	np_page_drop_empty(page);
+		rc = report_put_notes(&section->text, &report->analysis->run->notes, err);
 	return rc;
 }
 

@@ -64,8 +64,16 @@ static const struct np_opt_group groups[] = {
 	NP_GROUP_GENERAL,
 };
 
+static void offer_actions(struct np_buf *words)
+{
+	np_buf_add(words, " start stop status");
+}
+
 static const struct np_opt_operand operand = {
-	.option = { .kind = NP_OPT_LIST, .offset = AT(words), .value = "start|stop|status" },
+	.option = { .kind = NP_OPT_LIST,
+		    .offset = AT(words),
+		    .value = "start|stop|status",
+		    .offer = offer_actions },
 	.least = 1,
 	.most = 1,
 };

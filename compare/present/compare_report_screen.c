@@ -4,6 +4,7 @@
 
 #include "npuprof/page.h"
 #include "npuprof/rank.h"
+#include "npuprof/say.h"
 #include "npuprof/text.h"
 
 #include <inttypes.h>
@@ -27,6 +28,16 @@ static void put_share(struct np_buf *buf, np_ns base, np_ns delta)
 		np_buf_printf(buf, "%+.1f %%", 100 * (double)delta / (double)base);
 	else
 		np_buf_add(buf, delta ? "new" : "");
+}
+
+/* A change below this share of the step is none. */
+#define WORTH_SAYING 0.0005
+
+static bool is_nothing(const struct comparison *comparison, np_ns delta)
+{
+	np_ns step = comparison->step.ns[CMP_BASE];
+
+	return delta != NP_UNKNOWN && step > 0 && fabs((double)delta) < WORTH_SAYING * (double)step;
 }
 
 /* --- verdict --------------------------------------------------------------------------------- */
@@ -73,15 +84,20 @@ void compare_put_verdict(struct np_buf *buf, const struct compare_report *report
 {
 	const struct comparison *comparison = report->comparison;
 	const struct cmp_change *step = &comparison->step;
+	NP_CLEANUP(np_buf_release) struct np_buf delta = NP_BUF_INIT;
+	NP_CLEANUP(np_buf_release) struct np_buf share = NP_BUF_INIT;
 
-	np_buf_printf(buf, "%s: the step takes ", headline(comparison));
-	np_text_duration(buf, step->ns[CMP_NEW]);
-	np_buf_add(buf, " instead of ");
-	np_text_duration(buf, step->ns[CMP_BASE]);
-	np_buf_add(buf, ", ");
-	put_signed(buf, step->delta);
-	np_buf_add(buf, " or ");
-	put_share(buf, step->ns[CMP_BASE], step->delta);
+	put_signed(&delta, step->delta);
+	put_share(&share, step->ns[CMP_BASE], step->delta);
+	if (is_nothing(comparison, step->delta))
+		np_say(buf, "no difference: the step takes {1} in both runs",
+		       NP_SAID_TIME(step->ns[CMP_NEW]));
+	else
+		np_say(buf, "{1}: the step takes {2} instead of {3}, {4} or {5}",
+		       NP_SAID_TEXT(headline(comparison)), NP_SAID_TIME(step->ns[CMP_NEW]),
+		       NP_SAID_TIME(step->ns[CMP_BASE]), NP_SAID_TEXT(delta.text),
+		       NP_SAID_TEXT(share.text));
+	buf->failed |= delta.failed || share.failed;
 	put_certainty(buf, comparison);
 	if (cmp_unmarked(comparison))
 		np_buf_printf(buf,
@@ -199,6 +215,17 @@ static np_ns largest_change(const struct comparison *comparison)
 	return most;
 }
 
+/* Those that changed, by more than nobody would notice; the largest come first. */
+static size_t count_changed(const struct comparison *comparison, size_t most)
+{
+	size_t count = 0;
+
+	while (count < comparison->leaves.count && count < most &&
+	       !is_nothing(comparison, comparison->leaves.item[count].change.delta))
+		count++;
+	return count;
+}
+
 static int put_waterfall(struct np_section *section, const struct compare_report *report,
 			 struct np_err *err)
 {
@@ -206,8 +233,7 @@ static int put_waterfall(struct np_section *section, const struct compare_report
 	struct waterfall fall = { .most = largest_change(comparison),
 				  .bars = report->width >= BARS_FROM };
 	np_ns rest[CMP_SIDES] = { 0, 0 };
-	size_t shown =
-		comparison->leaves.count < report->top ? comparison->leaves.count : report->top;
+	size_t shown = count_changed(comparison, report->top);
 
 	fall.grid = section->grid = new_waterfall(fall.bars);
 	if (!section->grid)
@@ -373,6 +399,26 @@ static void put_notes(struct np_section *section, const struct compare_report *r
 	}
 }
 
+/* A line to paste for the new run by itself, and where the tables are. */
+static int put_next(struct np_section *section, const struct compare_report *report,
+		    struct np_err *err)
+{
+	static const struct np_grid_column columns[] = { { "", NP_LEFT, false },
+							 { "", NP_LEFT, false } };
+	NP_CLEANUP(np_buf_release) struct np_buf line = NP_BUF_INIT;
+
+	section->grid = np_grid_new(columns, NP_COUNT(columns));
+	if (!section->grid)
+		return np_fail_nomem(err, "the screen");
+	np_buf_add(&line, "npuprof advisor -d ");
+	np_text_quoted(&line, report->input[CMP_NEW]);
+	np_grid_cell(section->grid, "what to change in the new run:");
+	np_grid_cell(section->grid, line.text);
+	np_say(&section->text, "every table as a file: the same with -o DIR; one of them here: with"
+			       " --table NAME\n");
+	return np_buf_check(&line, err);
+}
+
 /* --- the page -------------------------------------------------------------------------------- */
 
 static int build(struct np_page *page, const struct compare_report *report, struct np_err *err)
@@ -383,9 +429,11 @@ static int build(struct np_page *page, const struct compare_report *report, stru
 
 	compare_put_verdict(&section->text, report);
 	np_buf_add(&section->text, "\n");
+	rc = put_next(np_page_add(page, "Do next"), report, err);
 	if (report->gate)
 		put_gate(np_page_add(page, "Gate"), report->gate);
-	rc = put_waterfall(np_page_add(page, "Where the step changed"), report, err);
+	if (rc == NP_OK)
+		rc = put_waterfall(np_page_add(page, "Where the step changed"), report, err);
 	put_causes(np_page_add(page, "What explains it, the most first"), comparison);
 	np_page_drop_empty(page);
 	put_structure(np_page_add(page, "Kernels of one step, in order"), comparison);

@@ -212,6 +212,21 @@ void np_text_safe(struct np_buf *buf, const char *text, size_t length)
 	}
 }
 
+void np_text_quoted(struct np_buf *buf, const char *path)
+{
+	bool plain =
+		*path && path[strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+					   "0123456789/._-+,:@%")] == '\0';
+
+	np_buf_add(buf, plain ? "" : "'");
+	for (const char *quote; (quote = strchr(path, '\'')); path = quote + 1) {
+		np_text_safe(buf, path, (size_t)(quote - path));
+		np_buf_add(buf, "'\\''");
+	}
+	np_text_safe(buf, path, strlen(path));
+	np_buf_add(buf, plain ? "" : "'");
+}
+
 /* Marks put on the character before, of the scripts that names and paths are written in. */
 static const struct interval combining[] = {
 	{ 0x0300, 0x036f }, { 0x0483, 0x0489 }, { 0x0591, 0x05bd }, { 0x05bf, 0x05bf },

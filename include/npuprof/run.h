@@ -122,6 +122,7 @@ struct np_run {
 	struct np_strtab *strings;
 	NP_VEC(struct np_source_files) sources;
 	struct np_rank **ranks; /* sources.count entries once loaded */
+	size_t cached;          /* ranks of this process that a kept summary stood in for */
 	bool steps_chosen;      /* some were left out */
 	/* Over other processes, and how to ask them; both NULL for one alone. */
 	struct np_distributed *distributed;

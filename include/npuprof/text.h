@@ -50,6 +50,9 @@ void np_text_bytes(struct np_buf *buf, int64_t bytes);
  */
 void np_text_safe(struct np_buf *buf, const char *text, size_t length);
 
+/* Append a path so that it can be pasted into a shell: in quotes if it is not plain; made safe. */
+void np_text_quoted(struct np_buf *buf, const char *path);
+
 /* Columns a terminal needs for UTF-8 text (wide characters count two, combining ones none). */
 size_t np_text_width(const char *text, size_t length);
 

@@ -119,6 +119,119 @@ expect_stdout <<-END
 	fish
 END
 
+behaviour 'tables, repairs, rules and actions are offered'
+complete_words npuprof cluster --table np_comm
+expect_stdout <<-END
+	np_comm_step
+END
+complete_words npuprof cluster --table SlowLinkS
+expect_stdout_has SlowLinkSum
+complete_words npuprof compare --table water
+expect_stdout <<-END
+	waterfall
+END
+complete_words npuprof whatif --fix host
+expect_stdout <<-END
+	host:
+	host-gaps
+END
+complete_words npuprof advisor --explain compute.no
+expect_stdout_has compute.no-bound
+complete_words npuprof rules sh
+expect_stdout <<-END
+	show
+END
+complete_words npuprof rules show compute.no-b
+expect_stdout <<-END
+	compute.no-bound
+END
+complete_words npuprof ctl st
+expect_stdout <<-END
+	start
+	stop
+	status
+END
+
+# complete_program <function> <word>...: of a program of its own
+complete_program() {
+	local function=$1
+
+	shift
+	# shellcheck disable=SC2016
+	bash -c 'source "$1"; function=$2; shift 2
+		COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+		$function
+		[[ ${#COMPREPLY[@]} == 0 ]] || printf "%s\n" "${COMPREPLY[@]}"' \
+		complete "$work/npuprof.bash" "$function" "$@" >"$work/stdout"
+}
+
+behaviour 'the collector completes as the command does, and the generator is asked itself'
+complete_program _npuprof_collect npuprof-collect --step-st
+expect_stdout <<-END
+	--step-start
+END
+complete_program _npuprof_collect npuprof-collect --level level
+expect_stdout_has level0 level1 level2
+complete_program _npuprof_synth "$synth" --slow-r
+expect_stdout_has --slow-rank --slow-receiver
+complete_program _npuprof_synth "$synth" --schedule 3
+expect_stdout <<-END
+	3d
+END
+
+if command -v fish >/dev/null; then
+	# fish_offers <line>: what fish offers for a line
+	fish_offers() {
+		run env HOME="$work" PATH="$NPUPROF_BUILD:$PATH" fish --no-config -c "source '$work/npuprof.fish'; complete -C '$1'"
+		expect_exit 0
+		expect_no_stderr
+	}
+	behaviour 'fish completes commands, options, choices, tables, rules and the other programs'
+	fish_offers 'npuprof clu'
+	expect_stdout_has cluster
+	fish_offers 'npuprof cluster --fo'
+	expect_stdout_has --format
+	fish_offers 'npuprof cluster --format j'
+	expect_stdout_has json
+	fish_offers 'npuprof cluster --table np_comm'
+	expect_stdout_has np_comm_step
+	fish_offers 'npuprof whatif --fix host'
+	expect_stdout_has host-gaps
+	fish_offers 'npuprof advisor --explain compute.no'
+	expect_stdout_has compute.no-bound
+	fish_offers 'npuprof rules sh'
+	expect_stdout_has show
+	fish_offers 'npuprof-collect --step-st'
+	expect_stdout_has --step-start
+	fish_offers 'npuprof-synth --slow-ra'
+	expect_stdout_has --slow-rank
+fi
+
+if command -v zsh >/dev/null; then
+	# zsh_completes <line> <word>: when Tab is pressed at its end the line has the word
+	zsh_completes() {
+		cat >"$work/type.zsh" <<-END
+			zmodload zsh/zpty
+			zpty z 'env TERM=dumb HOME=$work PATH=$NPUPROF_BUILD:$PATH zsh -f -i'
+			zpty -w z "setopt no_beep; PROMPT=; autoload -Uz compinit; compinit -u -D; source $work/npuprof.zsh; print rea''dy"
+			zpty -r z reply '*ready*'
+			zpty -w -n z \$'$1\t'
+			zpty -r z reply '*$2*' && print -r -- "\$reply"
+			zpty -d z
+		END
+		run timeout 60 zsh -f "$work/type.zsh"
+		expect_stdout_has "$2"
+	}
+	behaviour 'zsh completes commands, options, tables, rules and the other programs'
+	zsh_completes 'npuprof clu' 'npuprof cluster'
+	zsh_completes 'npuprof cluster --forma' '--format'
+	zsh_completes 'npuprof cluster --table=np_comm_s' 'np_comm_step'
+	zsh_completes 'npuprof advisor --explain=compute.no-b' 'compute.no-bound'
+	zsh_completes 'npuprof rules sho' 'npuprof rules show'
+	zsh_completes 'npuprof-collect --step-star' '--step-start'
+	zsh_completes 'npuprof-synth --slow-ran' '--slow-rank'
+fi
+
 for shell in zsh fish; do
 	command -v "$shell" >/dev/null || continue
 	behaviour "$shell accepts its script"

@@ -60,7 +60,7 @@ expect_exit 0
 expect_stdout_has Replay Verdict 'Repairs, one at a time' 'Critical path' Efficiency 'step with it' 'costs alone' \
 	'load balance' 'rank:5' slack
 expect_stdout_says 'rank 5 makes the others wait' 'repairing it would save' 'if all ranks, stages and links were even' \
-	'if no transfer showed' 'several at once: --fix rank:5 --fix role:tp;'
+	'if no transfer showed' 'several at once: npuprof whatif -d' '--fix rank:5 --fix role:tp'
 
 behaviour 'the verdict comes first, and limits and what gains nothing are not among the repairs'
 expect_equal "$(grep -n -m1 '^Verdict' "$work/stdout" | cut -d: -f1)" 3
@@ -71,7 +71,7 @@ behaviour 'JSON has the keys of its schema'
 whatif slow
 expect_equal "$(of schema)" npuprof.whatif/1
 expect_equal "$(ask 'SELECT group_concat(key, " ") FROM json_each(@j)')" \
-	'schema input trust verdict replay whatif critical_path critical_path_summary slack efficiency efficiency_steps efficiency_roles together curve'
+	'schema input steps_from trust verdict replay whatif critical_path critical_path_summary slack efficiency efficiency_steps efficiency_roles together curve'
 expect_equal "$(ask "SELECT group_concat(key, ' ') FROM json_each(@j, '\$.replay')")" 'observed_ns step_ns fidelity ideal_ns slowdown balance'
 expect_equal "$(ask "SELECT group_concat(key, ' ') FROM json_each(@j, '\$.whatif[0]')")" 'fix step_ns saved_ns saved_pct alone_ns'
 expect_equal "$(ask "SELECT group_concat(key, ' ') FROM json_each(@j, '\$.critical_path[0]')")" 'step rank leaf ns'

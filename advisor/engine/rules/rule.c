@@ -594,3 +594,15 @@ int adv_rules_read_all(struct adv_rule_library *library, const char *const *more
 		rc = adv_rule_library_read(library, more[i], err);
 	return rc == NP_OK ? adv_rule_library_finish(library, err) : rc;
 }
+
+void adv_rules_offer(struct np_buf *words)
+{
+	NP_CLEANUP(adv_rule_library_freep)
+	struct adv_rule_library *library = adv_rule_library_new();
+	struct np_err err = NP_ERR_INIT;
+
+	if (!library || adv_rules_read_all(library, NULL, 0, &err) < 0)
+		return;
+	for (size_t i = 0; i < library->rules.count; i++)
+		np_buf_printf(words, " %s", library->rules.item[i]->id);
+}

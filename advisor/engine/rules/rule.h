@@ -229,6 +229,10 @@ int adv_rule_library_finish(struct adv_rule_library *library, struct np_err *err
 int adv_rules_read_all(struct adv_rule_library *library, const char *const *more, size_t count,
 		       struct np_err *err) NP_MUST_USE;
 
+/* Append the ids of all rules that come with the program, each after a space; none if unreadable.
+ */
+void adv_rules_offer(struct np_buf *words);
+
 const struct adv_rule *adv_rule_library_find(const struct adv_rule_library *library,
 					     const char *id);
 

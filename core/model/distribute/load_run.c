@@ -316,8 +316,10 @@ int np_load_run(struct np_run *run, const struct np_load_options *options, struc
 		rc = settle_iterations(run, options, outcomes, err);
 	if (rc == NP_OK)
 		note_steps(run, options, outcomes);
-	for (size_t i = 0; i < run->sources.count; i++)
+	for (size_t i = 0; i < run->sources.count; i++) {
 		run->ranks[i] = outcomes[i].rank;
+		run->cached += outcomes[i].cached;
+	}
 	collect_notes(run, outcomes);
 	note_cache(run, options, outcomes);
 	if (rc == NP_OK && np_run_used(run) == 0)

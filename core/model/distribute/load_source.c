@@ -87,6 +87,7 @@ static bool take_cached(const char *path, uint64_t key, struct np_strtab *string
 		return false;
 	if (summary.key == key && summary.rank) {
 		take_summary(&summary, ret);
+		ret->cached = true;
 		return true;
 	}
 	if (summary.key != key)

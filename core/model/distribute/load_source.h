@@ -57,6 +57,7 @@ struct load_outcome {
 	struct np_rank *rank; /* NULL where it could not be used */
 	struct np_err err;    /* why not */
 	struct np_err cache;  /* why its summary could not be kept */
+	bool cached;          /* it came from one */
 };
 
 /*
