@@ -192,7 +192,7 @@ static int load(struct np_run *run, const struct np_common *common, struct np_er
 	np_progress_init(&progress, "reading ranks", common->quiet);
 	rc = np_load_run(run, &how, err);
 	np_progress_end(&progress);
-	if (rc == NP_OK && common->verbose > 0)
+	if (rc == NP_OK && common->verbose > 0 && !common->quiet)
 		say_read(run, cache, np_steady_ns() - begun);
 	free(cache);
 	return rc < 0 ? rc : prepare_steps(run, common, err);
@@ -269,7 +269,7 @@ int prepare_measures(const struct np_common *common, struct np_run *run, struct 
 		np_note_add(&run->notes, NP_NOTE_SKIPPED, NP_NO_RANK, run->roots.item[0],
 			    "npuprof_manifest.json", "%s", problem.text);
 	rc = np_analysis_build(run, manifest, (size_t)common->jobs, ret, err);
-	if (rc == NP_OK && common->verbose > 0)
+	if (rc == NP_OK && common->verbose > 0 && !common->quiet)
 		say_measured(np_steady_ns() - begun);
 	if (rc == NP_OK)
 		(*ret)->version = NP_VERSION;

@@ -262,14 +262,25 @@ static bool put_split(struct np_buf *buf, const struct np_analysis *analysis,
 /* "it", "it, rank 7 and host gaps" */
 static void put_repaired(struct np_buf *buf, const struct np_verdict *verdict)
 {
+	/* Of kinds that name nothing. */
+	static const char *const words[NP_FIX_KINDS] = {
+		[NP_FIX_HOST_GAPS] = "late launches of hosts",
+		[NP_FIX_BETWEEN] = "the idle time between steps",
+		[NP_FIX_FREQUENCY] = "the frequency of AI cores",
+		[NP_FIX_EXPERTS] = "uneven experts",
+	};
+
 	np_buf_add(buf, strchr(verdict->fix.what, '*') && verdict->fix.kind == NP_FIX_LINK ? "them"
 											   : "it");
 	for (size_t i = 0; i < verdict->with_count; i++) {
 		const struct np_fix *fix = &verdict->with[i];
 
-		np_buf_printf(buf, "%s%s%s", i + 1 < verdict->with_count ? ", " : " and ",
-			      np_fix_kind_name(fix->kind), *fix->what ? " " : "");
-		np_text_safe(buf, fix->what, strlen(fix->what));
+		np_buf_add(buf, i + 1 < verdict->with_count ? ", " : " and ");
+		if (words[fix->kind])
+			np_say(buf, words[fix->kind]);
+		else
+			np_say(buf, "{1} {2}", NP_SAID_TEXT(np_fix_kind_name(fix->kind)),
+			       NP_SAID_TEXT(fix->what));
 	}
 }
 

@@ -10,7 +10,7 @@ db=$(echo c/*/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_1.db)
 both=$(echo c/*/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_?.db)
 
 behaviour 'tables and columns that nobody knows are counted, named with -v, and change no status'
-run "$npuprof" info -v c
+run "$npuprof" info -q -v c
 expect_exit 0
 expect_stdout_lacks 'Not known'
 for each in $both; do
@@ -20,7 +20,7 @@ sqlite3 "$db" 'CREATE TABLE WARP_DRIVE (a INTEGER, b INTEGER)'
 run "$npuprof" info c
 expect_exit 0
 expect_stdout_says '2 tables or columns of a newer version are not read; -v names them'
-run "$npuprof" info -v c
+run "$npuprof" info -q -v c
 expect_exit 0
 expect_no_stderr
 expect_stdout_says 'column TASK.flux: rank 0-1' 'table WARP_DRIVE: rank 1'
