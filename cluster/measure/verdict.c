@@ -310,6 +310,8 @@ static int check(const struct np_analysis *analysis, struct np_verdict *verdict,
 	/* That files are partial is reason enough. */
 	if (verdict->kind == NP_VERDICT_WITHHELD)
 		return NP_OK;
+	if (verdict->kind == NP_VERDICT_REPAIR && analysis->replay)
+		verdict->recovered = verdict_bounded(analysis, verdict);
 	verdict_put_missing(&reason, analysis, verdict);
 	rc = np_buf_check(&reason, err);
 	if (rc < 0 || reason.length == 0)

@@ -48,6 +48,9 @@ static void put_unmatched(struct np_buf *buf, const struct np_analysis *analysis
 /* A gain that is more than is possible by less than this share of the step is rounding. */
 #define TOLERANCE 0.01
 
+/* One that is more than is possible by less than this share of itself is what is possible. */
+#define ROUNDED_OFF 0.1
+
 /* Does a repair change what this rank does? */
 static bool changes_rank(const struct np_analysis *analysis, const struct np_fix *fix,
 			 uint32_t index)
@@ -144,6 +147,16 @@ static np_ns most_by_path(const struct np_analysis *analysis, const struct np_ve
 			most += piece->ns;
 	}
 	return most / (np_ns)steps;
+}
+
+np_ns verdict_bounded(const struct np_analysis *analysis, const struct np_verdict *verdict)
+{
+	np_ns others = most_by_others(analysis, verdict);
+	np_ns path = most_by_path(analysis, verdict);
+	np_ns most = others < path ? others : path;
+	np_ns gain = verdict->recovered;
+
+	return gain > most && (double)(gain - most) <= ROUNDED_OFF * (double)gain ? most : gain;
 }
 
 static void put_implausible(struct np_buf *buf, const struct np_analysis *analysis,

@@ -14,6 +14,12 @@ void verdict_put_missing(struct np_buf *buf, const struct np_analysis *analysis,
 			 const struct np_verdict *verdict);
 
 /*
+ * The gain of a repair, at most what other ranks do not compute and what it has of the
+ * critical path. One that is far more than that is left: verdict_put_missing() refuses it.
+ */
+np_ns verdict_bounded(const struct np_analysis *analysis, const struct np_verdict *verdict);
+
+/*
  * The communicator in which most waiting for ranks that were not profiled begins, by index
  * in the alignment; UINT32_MAX where that is not what most waiting is for, or little.
  */

@@ -46,6 +46,17 @@ make bare no-trace-pp:3 text
 run "$npuprof" cluster -q -f json -d "$work/bare/run" -o "$work/bare/out"
 expect 'withheld, with the reason' grep -q '"reason": "messages do not say between which ranks they went' "$work/stdout"
 
+behaviour 'where other ranks are late in every step nobody is named'
+make lengths lengths:702 db
+run "$npuprof" cluster -q -f json -d "$work/lengths/run" -o "$work/lengths/out"
+expect_equal "$(sqlite3 :memory: "SELECT readfile('$work/stdout') ->> '\$.verdict.kind'")" none
+
+behaviour 'a gain that is a little more than the critical path allows is what it allows'
+make late late-first-step:708 db
+run "$npuprof" cluster -q -f json -d "$work/late/run" -o "$work/late/out"
+expect_equal "$(sqlite3 :memory: "SELECT readfile('$work/stdout') ->> '\$.verdict.what'")" \
+	"$(sqlite3 :memory: "SELECT readfile('$work/late/truth.json') ->> '\$.accept[0].what'")"
+
 behaviour 'a case that does not exist is refused'
 run python3 "$field" --make nonsense:1 "$work/none"
 expect_exit 2

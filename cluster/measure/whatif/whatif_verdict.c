@@ -232,6 +232,12 @@ int whatif_find_evident(const struct np_whatif_input *input, struct np_whatif *w
  */
 #define WORTH_NAMING_ONCE 0.03
 
+/*
+ * Where other ranks are late in other steps, as with sequences of different lengths, nobody
+ * is the cause: who is late now and then must explain so much of the loss.
+ */
+#define EXPLAINS_ONCE 0.4
+
 /* What evidently takes longer than its peers is named for less. */
 #define EVIDENT       0.0005
 #define EVIDENT_STAGE 0.01
@@ -275,8 +281,14 @@ static bool is_worth(const struct np_whatif *whatif, const struct np_whatif_row 
 	bool stage = row->fix.kind == NP_FIX_STAGE;
 	double least = stage ? WORTH_NAMING_STAGE : WORTH_NAMING;
 
-	if ((row->fix.kind == NP_FIX_RANK && !row->steady) || row->fix.kind == NP_FIX_HOST_GAPS)
+	if (row->fix.kind == NP_FIX_RANK && !row->steady) {
 		least = WORTH_NAMING_ONCE;
+		if (whatif->ideal != NP_UNKNOWN)
+			least = fmax(least, EXPLAINS_ONCE * (double)(whatif->step - whatif->ideal) /
+						    (double)whatif->step);
+	} else if (row->fix.kind == NP_FIX_HOST_GAPS) {
+		least = WORTH_NAMING_ONCE;
+	}
 	if (evident && row->evident)
 		least = stage ? EVIDENT_STAGE : EVIDENT;
 	if (least < whatif->fidelity)
