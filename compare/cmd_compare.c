@@ -122,7 +122,7 @@ static const struct np_opt own_options[] = {
 		.offset = offsetof(struct compare_options, min_ms),
 		.value = "MS",
 		.help = "changes below this are noise",
-		.preset = "0.05",
+		.preset = "0.05", /* CMP_MIN_NS */
 	},
 	{
 		.name = "min-pct",

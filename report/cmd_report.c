@@ -9,8 +9,12 @@
 #include "report_page.h"
 
 #include "npuprof/advice.h"
+#include "npuprof/difference.h"
 #include "npuprof/dirs.h"
 #include "npuprof/temporary.h"
+
+#include <errno.h>
+#include <unistd.h>
 
 /* Rows of evidence that a finding shows. */
 #define REPORT_EVIDENCE 50
@@ -18,6 +22,7 @@
 struct report_options {
 	struct np_common common;
 	struct np_opt_list picks;
+	const char *base; /* of a comparison; NULL: none */
 	int language;
 	bool anonymous;
 };
@@ -33,6 +38,14 @@ static const struct np_opt own_options[] = {
 		.help = "language of the page",
 		.choices = languages,
 		.preset = "en",
+	},
+	{
+		.name = "base",
+		.kind = NP_OPT_TEXT,
+		.fill = NP_FILL_DIRECTORY,
+		.offset = offsetof(struct report_options, base),
+		.value = "DIR",
+		.help = "compare with this run: where the difference comes from",
 	},
 	{
 		.name = "anonymize",
@@ -141,13 +154,13 @@ static int write_to(const struct np_common *common, struct report_page *page, st
 	return rc;
 }
 
-/* What the findings of the page need. */
+/* What findings and the difference need. */
 struct report_advice {
 	const struct report_options *options;
 	const struct np_analysis *analysis;
 };
 
-static int put_advice(struct np_jsonout *out, void *context, struct np_err *err)
+static int put_more(struct np_jsonout *out, void *context, struct np_err *err)
 {
 	const struct report_advice *advice = context;
 	const struct report_options *options = advice->options;
@@ -164,6 +177,9 @@ static int put_advice(struct np_jsonout *out, void *context, struct np_err *err)
 	np_progress_init(&progress, "applying rules", options->common.quiet);
 	rc = np_advice_put(out, advice->analysis, &how, err);
 	np_progress_end(&progress);
+	if (rc == NP_OK && options->base)
+		rc = np_difference_put(out, options->base, options->common.dirs.item[0],
+				       &options->common, err);
 	return rc;
 }
 
@@ -175,7 +191,7 @@ static int present(const struct report_options *options, const struct np_analysi
 		.input = prepare_input(&options->common, analysis->run),
 		.language = languages[options->language],
 		.anonymous = options->anonymous,
-		.put_more = put_advice,
+		.put_more = put_more,
 		.context = &advice,
 	};
 	struct report_page page = { &model, &how };
@@ -185,6 +201,8 @@ static int present(const struct report_options *options, const struct np_analysi
 	if (rc == NP_OK)
 		rc = write_to(&options->common, &page, &err);
 	page_model_release(&model);
+	if (rc == NP_E_USAGE)
+		return np_cmd_usage(&np_cmd_report, "%s", err.text);
 	if (rc < 0)
 		return np_report(NP_EXIT_FAILED, "%s", err.text);
 	prepare_say_notes(&options->common, &analysis->run->notes, NULL);
@@ -198,6 +216,12 @@ static int report(void *context)
 	struct np_err err = NP_ERR_INIT;
 	int rc;
 
+	if (options->base && options->common.dirs.count > 1)
+		return np_cmd_usage(&np_cmd_report,
+				    "--base compares one directory with one: give one DIR");
+	if (options->base && access(options->base, R_OK) < 0)
+		return np_cmd_usage(&np_cmd_report, "'%s', which --base names, cannot be read: %s",
+				    options->base, strerror(errno));
 	np_advice_set_up();
 	rc = prepare_analysis(&options->common, &options->picks, &analysis, &err);
 	if (rc == NP_OK)

@@ -227,6 +227,40 @@ function drawNext() {
   }));
 }
 
+// ---- difference -----------------------------------------------------------------------------------
+
+const signed = (ns) => (ns > 0 ? "+" : ns < 0 ? "−" : "") + time(Math.abs(ns));
+
+// Two bars, and between them every leaf that moved the step: up to the right, down to the left.
+function drawDifference() {
+  const difference = data.difference;
+  if (!difference) return;
+  const leaves = difference.waterfall.filter((leaf) => leaf.delta_ns !== 0).sort((a, b) => Math.abs(b.delta_ns) - Math.abs(a.delta_ns));
+  const shown = leaves.slice(0, 18), rest = sum(leaves.slice(18).map((leaf) => leaf.delta_ns));
+  const rows = [[T("base"), difference.step.base_ns, null], ...shown.map((leaf) => [leafName(leaf.leaf), leaf.delta_ns, leaf.verdict]), ...(rest ? [[T("others"), rest, ""]] : []), [T("new"), difference.step.new_ns, null]];
+  const width = Math.max(760, Math.min(1120, innerWidth - 60)), label = 260, row = 24;
+  let low = Math.min(difference.step.base_ns, difference.step.new_ns), high = Math.max(difference.step.base_ns, difference.step.new_ns), at = difference.step.base_ns;
+  for (const [, ns, verdict] of rows.slice(1, -1)) { at += ns; low = Math.min(low, at); high = Math.max(high, at); }
+  const begin = low > .6 * high ? low - 1.5 * (high - low) : 0;
+  const x = (ns) => label + (width - label - 130) * (Math.max(ns, begin) - begin) / (high - begin || 1);
+  const image = sv("svg", { width, height: row * rows.length + 8, role: "img", "aria-label": T("Difference") });
+  at = 0;
+  rows.forEach(([name, ns, verdict], i) => {
+    const whole = verdict === null, from = whole ? begin : at, to = whole ? ns : at + ns;
+    image.append(sv("text", { x: label - 8, y: i * row + 16, "text-anchor": "end" }, short(name, 36)),
+      sv("rect", { class: "mark " + (whole ? "c-other" : ns > 0 ? "c-wait" : "c-compute-2"), x: Math.min(x(from), x(to)), y: i * row + 3, width: Math.max(Math.abs(x(to) - x(from)), 1), height: row - 8, "data-ns": ns, tip: name + ": " + (whole ? time(ns) : signed(ns) + (verdict ? " (" + verdict + ")" : "")) }),
+      sv("text", { x: Math.max(x(from), x(to)) + 6, y: i * row + 16 }, whole ? time(ns) : signed(ns) + (verdict === "noise" ? " · noise" : "")));
+    at = to;
+  });
+  const box = chart("difference", rows.length, rows);
+  box.append(image);
+  const ranks = [...difference.ranks].sort((a, b) => Math.abs(b.own_new_ns - b.own_base_ns) - Math.abs(a.own_new_ns - a.own_base_ns)).slice(0, 16);
+  section("difference", T("Difference"), el("p", {}, difference.verdict), note(T("base") + ": " + difference.base), box,
+    difference.causes.length ? el("ul", {}, difference.causes.slice(0, 6).map((each) => el("li", {}, each.text))) : null,
+    ranks.length > 1 ? el("details", {}, el("summary", {}, T("by rank")), table([T("rank"), T("base"), T("new"), T("changed by"), T("computing")], ranks.map((each) => [each.base_rank === each.new_rank ? each.new_rank : each.base_rank + " → " + each.new_rank, time(each.base_ns), time(each.new_ns), signed(each.delta_ns), signed(each.own_new_ns - each.own_base_ns)]), [1, 2, 3, 4])) : null,
+    difference.warnings.length ? el("ul", {}, difference.warnings.map((each) => el("li", {}, each.reason))) : null);
+}
+
 // ---- where the iteration goes ---------------------------------------------------------------------
 
 let computeSeen = 0;
@@ -673,6 +707,7 @@ function drawGlossary() {
 $("main").replaceChildren();
 drawHead();
 drawNext();
+drawDifference();
 drawPartition();
 drawHeatMap();
 drawWaiting();

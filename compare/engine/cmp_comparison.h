@@ -233,6 +233,10 @@ struct cmp_cause {
 	np_ns ns;         /* what of the step it explains */
 };
 
+/* Smaller changes are noise, unless the user says otherwise. */
+#define CMP_MIN_NS    0.05e6
+#define CMP_MIN_SHARE 0.01
+
 struct cmp_options {
 	const char *map_ranks;                    /* "0:4,1:5"; NULL */
 	const struct np_ranges *steps[CMP_SIDES]; /* chosen by the user; NULL: automatic */

@@ -28,6 +28,8 @@ int compare_screen(const struct compare_report *report, struct np_buf *buf, stru
 	NP_MUST_USE;
 int compare_markdown(const struct compare_report *report, struct np_buf *buf, struct np_err *err)
 	NP_MUST_USE;
+/* The member "difference": what is most asked of it, for the page of another command. */
+void compare_put_difference(struct np_jsonout *out, const struct compare_report *report);
 int compare_json(const struct compare_report *report, FILE *stream, struct np_err *err) NP_MUST_USE;
 
 /* The tables of --view, for the screen or as Markdown. */

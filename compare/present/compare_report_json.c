@@ -324,6 +324,20 @@ static int put_tables(struct np_jsonout *out, const struct compare_report *repor
 	return rc;
 }
 
+void compare_put_difference(struct np_jsonout *out, const struct compare_report *report)
+{
+	const struct comparison *comparison = report->comparison;
+
+	np_jsonout_object(out, "difference");
+	np_jsonout_text(out, "base", report->input[CMP_BASE]);
+	put_notes(out, "warnings", &comparison->warnings, NP_NOTE_WARNING);
+	put_causes(out, report);
+	put_step(out, comparison);
+	put_waterfall(out, comparison);
+	put_ranks(out, comparison);
+	np_jsonout_end(out);
+}
+
 int compare_json(const struct compare_report *report, FILE *stream, struct np_err *err)
 {
 	const struct comparison *comparison = report->comparison;

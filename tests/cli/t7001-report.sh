@@ -108,3 +108,16 @@ expect_exit 1
 expect_stderr_has "no/such"
 run "$npuprof" report -d "$work/run" --lang fr
 expect_exit 2
+
+behaviour 'with a base the page has the difference that compare finds'
+run "$synth" -q -o "$work/base" --ranks 4 --tp 2 --dp 2 --hosts 2 --steps 3 --layers 2
+run "$npuprof" report -q -d "$work/run" --base "$work/base" -o "$work/difference.html"
+expect_exit 0
+"$npuprof" compare -q "$work/base" "$work/run" -f json >"$work/compare.json"
+for member in verdict causes step waterfall ranks; do
+	expect_equal "$(data "$work/difference.html" "d['difference']['$member']")" \
+		"$(python3 -c 'import json,sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' "$work/compare.json" "$member")"
+done
+run "$npuprof" report -q -d "$work/run" --base "$work/nowhere"
+expect_exit 2
+expect_stderr_has 'nowhere'
