@@ -241,14 +241,23 @@ struct type_total {
 	np_ns total;
 };
 
-static int by_type_total(const void *left, const void *right)
+/* Numbers of texts depend on which rank was read first: compare the texts. */
+static int by_text(const struct np_run *run, np_str a, np_str b)
+{
+	const char *left = np_run_text(run, a);
+	const char *right = np_run_text(run, b);
+
+	return strcmp(left ? left : "", right ? right : "");
+}
+
+static int by_type_total(const void *left, const void *right, void *run)
 {
 	const struct type_total *a = left;
 	const struct type_total *b = right;
 
 	if (a->total != b->total)
 		return a->total < b->total ? 1 : -1;
-	return (a->name > b->name) - (a->name < b->name);
+	return by_text(run, a->name, b->name);
 }
 
 static np_ns time_of_type(const struct np_rank *rank, np_str type)
@@ -260,8 +269,8 @@ static np_ns time_of_type(const struct np_rank *rank, np_str type)
 	return sum;
 }
 
-static int find_types(const struct np_run *run, struct type_total ret[LISTED_TYPES],
-		      size_t *ret_count, struct np_err *err)
+static int find_types(struct np_run *run, struct type_total ret[LISTED_TYPES], size_t *ret_count,
+		      struct np_err *err)
 {
 	NP_VEC(struct type_total) all = { 0 };
 	int rc = NP_OK;
@@ -287,7 +296,7 @@ static int find_types(const struct np_run *run, struct type_total ret[LISTED_TYP
 		}
 	}
 	if (all.count > 0)
-		qsort(all.item, all.count, sizeof(*all.item), by_type_total);
+		qsort_r(all.item, all.count, sizeof(*all.item), by_type_total, run);
 	*ret_count = all.count < LISTED_TYPES ? all.count : LISTED_TYPES;
 	for (size_t i = 0; i < *ret_count; i++)
 		ret[i] = all.item[i];
@@ -326,7 +335,7 @@ static int put_medians(struct np_jsonout *out, const struct page_model *model,
 
 static int put_kernels(struct np_jsonout *out, const struct page_model *model, struct np_err *err)
 {
-	const struct np_run *run = model->analysis->run;
+	struct np_run *run = model->analysis->run;
 	struct type_total types[LISTED_TYPES];
 	size_t count;
 	int rc = find_types(run, types, &count, err);
@@ -578,13 +587,13 @@ struct folded_link {
 	enum np_link_fault fault;
 };
 
-static int by_ends(const void *left, const void *right)
+static int by_ends(const void *left, const void *right, void *run)
 {
 	const struct folded_link *a = left;
 	const struct folded_link *b = right;
 
 	if (a->transport != b->transport)
-		return a->transport < b->transport ? -1 : 1;
+		return by_text(run, a->transport, b->transport);
 	if (a->src != b->src)
 		return a->src < b->src ? -1 : 1;
 	return (a->dst > b->dst) - (a->dst < b->dst);
@@ -595,14 +604,14 @@ static void add_known(int64_t *sum, int64_t value)
 	*sum = *sum == NP_UNKNOWN || value == NP_UNKNOWN ? NP_UNKNOWN : *sum + value;
 }
 
-static size_t fold(struct folded_link *links, size_t count)
+static size_t fold(struct folded_link *links, size_t count, struct np_run *run)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		struct folded_link *last = kept > 0 ? &links[kept - 1] : NULL;
 
-		if (!last || by_ends(last, &links[i]) != 0) {
+		if (!last || by_ends(last, &links[i], run) != 0) {
 			links[kept++] = links[i];
 			continue;
 		}
@@ -655,8 +664,8 @@ static int put_links(struct np_jsonout *out, const struct page_model *model, str
 						      each->bytes,   each->time, each->expected,
 						      each->verdict, each->fault };
 	}
-	qsort(folded, count, sizeof(*folded), by_ends);
-	count = fold(folded, count);
+	qsort_r(folded, count, sizeof(*folded), by_ends, model->analysis->run);
+	count = fold(folded, count, model->analysis->run);
 	np_jsonout_object(out, "links");
 	np_jsonout_text(out, "ends", hosts ? "host" : "rank");
 	np_jsonout_integer(out, "left_out", left_out);
