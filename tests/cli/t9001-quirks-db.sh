@@ -163,7 +163,9 @@ fresh
 sqlite3 "$(db 2)" 'DELETE FROM TASK; DELETE FROM COMMUNICATION_OP'
 rm "$(analysis 2)"
 analyse 3
-expect_equal "$(json "j ->> '\$.input.skipped[0].rank'" "j ->> '\$.input.skipped[0].reason' LIKE '%holds no tasks%'")" '2|1'
+expect_equal "$(json "j ->> '\$.input.skipped[0].rank'" "j ->> '\$.input.skipped[0].reason' LIKE 'covers under 1 % of COMPUTE_TASK_INFO%'")" '2|1'
+# What it does not hold is not 0.
+expect_equal "$(grep -c '^step|10|2|' "$work/steps")" 0
 
 # 4: every table was dropped, only sqlite_sequence remains
 behaviour 'a database whose tables were dropped holds no profiler tables'

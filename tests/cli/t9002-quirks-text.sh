@@ -228,7 +228,7 @@ skipped '0|kernel_details.csv
 expect_equal "$(json "j ->> '\$.input.skipped[0].reason' LIKE '%has no rows%'")" 1
 
 # 10: no steps
-behaviour 'a run without steps has one, without a name'
+behaviour 'without marks of steps the iterations are found'
 fresh "$work/tables"
 edit step_trace_time.csv -e '3d' -e '2s/^10,/,/'
 edit kernel_details.csv -E 's/^(Step Id|10|11),//'
@@ -236,7 +236,7 @@ edit communication.json 's/"step10"/"step"/; s/"step11"/"other"/'
 edit communication_matrix.json 's/"step10"/"step"/; s/"step11"/"other"/'
 rm "$work"/c/*/ASCEND_PROFILER_OUTPUT/communication*.json
 analyse 3
-expect_equal "$(json "j -> '\$.input.steps'")" '[null]'
+expect_equal "$(json "j -> '\$.input.steps'" "j ->> '\$.steps_from.how'")" '["1","2"]|period'
 behaviour 'the label "step" is that of no step'
 fresh "$work/good"
 rm "$work"/c/*/ASCEND_PROFILER_OUTPUT/{trace_view.json,kernel_details.csv}
