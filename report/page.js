@@ -35,7 +35,12 @@ const words = {
   "compute": "计算", "comm": "通信", "other types": "其他类型", "per step": "每 step", "coverage": "覆盖率", "changed by": "变化", "base": "基线", "new": "新", "leaf": "项目", "verdict": "判定", "gate": "门禁", "share": "占比",
   "Matched operators": "已匹配算子", "clock": "时钟", "made by": "生成工具", "findings": "条建议", "Everything here comes from the profiles of this run; unknown is shown as ?, never as 0.": "本页全部数据来自本次采集；未知显示为 ?，绝不显示为 0。",
 };
-const T = (text) => (zh && words[text]) || text;
+// Words of the data that are none of people.
+const plain = {
+  "useful": "computing", "other_comm": "communication within the stage", "warmup": "waiting while the pipeline fills or drains",
+  "imbalance": "waiting for another stage", "tail": "waiting at the end",
+};
+const T = (text) => (zh ? words : plain)[text] || text;
 
 const glossary = [
   ["iteration", "From the first kernel of a step to the first kernel of the next one. The last of consecutive steps has none.", "从一个 step 的首个算子到下一个 step 的首个算子；连续 step 中最后一个没有。"],

@@ -62,7 +62,14 @@ rm -rf demo/level0
 show npuprof-synth -o demo/level0 --ranks 4 --steps 2 --level 0 --format text
 show npuprof info demo/level0 || fail 'npuprof info' $?
 
+printf '\nOne page to look at and to mail, and all ranks on one clock:\n'
+show npuprof report -d demo/train --base demo/healthy -o demo/report.html || fail 'npuprof report' $?
+show npuprof timeline -q -d demo/train -o demo/timeline.json.gz || fail 'npuprof timeline' $?
+
 cat <<'TEXT'
+
+Open demo/report.html in a browser. Drop demo/timeline.json.gz on ui.perfetto.dev, or open it in
+MindStudio Insight.
 
 The demo is done. Planted was rank 5; the offset of the second host's clock is in
 demo/train/npuprof_manifest.json; the merged database is in demo/train/cluster_analysis_output.
