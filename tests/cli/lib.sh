@@ -181,6 +181,15 @@ expect_stdout_lacks() {
 	done
 }
 
+expect_stderr_lacks() {
+	local text
+
+	for text; do
+		checks=$((checks + 1))
+		! grep -qF -e "$text" "$work/stderr" || wrong "stderr has: $text"
+	done
+}
+
 expect_equal() {
 	checks=$((checks + 1))
 	[[ $1 == "$2" ]] || wrong "'$1' instead of '$2'"
