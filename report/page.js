@@ -477,7 +477,8 @@ function largest(sums, most) {
 
 function drawFlow(host) {
   const causeName = (rank) => rank === null ? T("not profiled") : rank === -1 ? T("nobody known") : rank === "others" ? T("others") : T("rank") + NBSP + rank;
-  const total = (list, at) => { const sums = new Map(); for (const each of list) sums.set(each[at], (sums.get(each[at]) || 0) + each[2]); return sums; };
+  // In the data -2 stands for ranks with little each.
+  const total = (list, at) => { const sums = new Map(); for (const each of list) if (each[at] !== -2) sums.set(each[at], (sums.get(each[at]) || 0) + each[2]); return sums; };
   const keep = [largest(total(data.flows.causes, 1), 10), largest(total(data.flows.causes, 0), 8), largest(total(data.flows.waits, 1), 14)];
   const merge = (list, left, right, swap) => {
     const sums = new Map();
@@ -620,7 +621,7 @@ function drawPipeline() {
   const box = chart("pipeline", marks, data.strips);
   box.append(image);
   const step = data.strips[0].step;
-  const rows = data.pipeline.filter((each) => each.step === step);
+  const rows = data.pipeline;
   section("pipeline", T("Pipeline"), note("step " + (step ?? "–")), box,
     el("div", { class: "legend" }, Object.entries(cls).map(([kind, name]) => el("span", {}, sv("svg", { width: 12, height: 12 }, sv("rect", { class: name, width: 12, height: 12 })), T(kind)))),
     el("details", {}, el("summary", {}, "step " + (step ?? "–")), table([T("rank"), T("stage"), ...Object.keys(cls).map((kind) => T(kind)), T("ideal")], rows.slice(0, 256).map((each) => [each.rank, each.stage, ...Object.keys(cls).map((kind) => time(each[kind + "_ns"])), time(each.ideal_ns)]), [2, 3, 4, 5, 6, 7, 8, 9])));

@@ -393,24 +393,57 @@ static void put_communicator(struct np_jsonout *out, const struct page_model *mo
 	np_jsonout_end(out);
 }
 
-/* [communicator, lane's rank or null (not profiled) or -1 (nobody known), ns] */
+/* What stands for a rank in a flow: null is not profiled; beside them: */
+#define FLOW_NOBODY -1 /* nobody that is known */
+#define FLOW_OTHERS -2 /* ranks with less than a hundredth of a communicator each */
+
+/* [communicator, rank, ns] */
+static void put_flow_row(struct np_jsonout *out, uint32_t of, int64_t rank, np_ns ns)
+{
+	np_jsonout_array_line(out, NULL);
+	np_jsonout_integer(out, NULL, of);
+	np_jsonout_integer(out, NULL, rank);
+	np_jsonout_integer(out, NULL, ns);
+	np_jsonout_end(out);
+}
+
+static int64_t flow_rank(const struct page_model *model, const struct np_flow *flow)
+{
+	if (flow->rank == NP_FLOW_UNPROFILED)
+		return NP_UNKNOWN;
+	return flow->rank == NP_FLOW_UNATTRIBUTED ? FLOW_NOBODY
+						  : model->analysis->run->ranks[flow->rank]->id;
+}
+
+/* The rows of one communicator, [first, last). */
+static void put_flow_of(struct np_jsonout *out, const struct page_model *model,
+			const struct np_flow *first, const struct np_flow *last)
+{
+	np_ns total = 0;
+	np_ns others = 0;
+
+	for (const struct np_flow *each = first; each < last; each++)
+		total += each->ns;
+	for (const struct np_flow *each = first; each < last; each++) {
+		int64_t rank = flow_rank(model, each);
+
+		if (rank >= 0 && each->ns < total / 100)
+			others += each->ns;
+		else
+			put_flow_row(out, each->of, rank, each->ns);
+	}
+	if (others > 0)
+		put_flow_row(out, first->of, FLOW_OTHERS, others);
+}
+
 static void put_flow(struct np_jsonout *out, const char *key, const struct page_model *model,
 		     const np_flow_list *list)
 {
 	np_jsonout_array(out, key);
-	for (size_t i = 0; i < list->count; i++) {
-		const struct np_flow *each = &list->item[i];
-
-		np_jsonout_array_line(out, NULL);
-		np_jsonout_integer(out, NULL, each->of);
-		if (each->rank == NP_FLOW_UNPROFILED)
-			np_jsonout_null(out, NULL);
-		else if (each->rank == NP_FLOW_UNATTRIBUTED)
-			np_jsonout_integer(out, NULL, -1);
-		else
-			np_jsonout_integer(out, NULL, model->analysis->run->ranks[each->rank]->id);
-		np_jsonout_integer(out, NULL, each->ns);
-		np_jsonout_end(out);
+	for (size_t i = 0, end; i < list->count; i = end) {
+		for (end = i; end < list->count && list->item[end].of == list->item[i].of;)
+			end++;
+		put_flow_of(out, model, &list->item[i], list->item + end);
 	}
 	np_jsonout_end(out);
 }
@@ -720,6 +753,74 @@ static void put_strips(struct np_jsonout *out, const struct page_model *model)
 	np_jsonout_end(out);
 }
 
+/* What the ranks of the strips did in that step; np_pipeline has the rest. */
+static void put_pipeline(struct np_jsonout *out, const struct page_model *model)
+{
+	const struct np_pipeline *pipeline = &model->analysis->pipeline;
+
+	np_jsonout_array(out, "pipeline");
+	for (size_t s = 0; s < model->strips.list.count; s++) {
+		const struct np_strip *strip = &model->strips.list.item[s];
+
+		for (size_t i = 0; i < pipeline->list.count; i++) {
+			const struct np_pipeline_time *row = &pipeline->list.item[i];
+
+			if (row->rank != strip->rank || row->step != strip->step)
+				continue;
+			np_jsonout_object_line(out, NULL);
+			np_jsonout_integer(out, "rank", model->analysis->run->ranks[row->rank]->id);
+			np_jsonout_integer(out, "stage", row->stage);
+			np_jsonout_integer(out, "useful_ns", row->useful);
+			np_jsonout_integer(out, "other_comm_ns", row->other_comm);
+			np_jsonout_integer(out, "warmup_ns", row->warmup);
+			np_jsonout_integer(out, "imbalance_ns", row->imbalance);
+			np_jsonout_integer(out, "transfer_ns", row->transfer);
+			np_jsonout_integer(out, "host_ns", row->host);
+			np_jsonout_integer(out, "tail_ns", row->tail);
+			np_jsonout_integer(out, "ideal_ns", row->ideal);
+			np_jsonout_end(out);
+		}
+	}
+	np_jsonout_end(out);
+}
+
+/* Tokens of each rank over all steps and communicators, and what uneven ones cost it. */
+static int put_experts(struct np_jsonout *out, const struct np_analysis *analysis,
+		       struct np_err *err)
+{
+	size_t ranks = analysis->run->sources.count;
+	int64_t *tokens = malloc((ranks + 1) * sizeof(*tokens));
+	np_ns *lost = malloc((ranks + 1) * sizeof(*lost));
+	int rc;
+
+	for (size_t i = 0; tokens && lost && i < ranks; i++)
+		tokens[i] = lost[i] = NP_UNKNOWN;
+	for (size_t i = 0; tokens && lost && i < analysis->experts.list.count; i++) {
+		const struct np_expert_load *each = &analysis->experts.list.item[i];
+
+		tokens[each->rank] =
+			(tokens[each->rank] == NP_UNKNOWN ? 0 : tokens[each->rank]) + each->tokens;
+		if (each->lost != NP_UNKNOWN)
+			lost[each->rank] = (lost[each->rank] == NP_UNKNOWN ? 0 : lost[each->rank]) +
+					   each->lost;
+	}
+	np_jsonout_array(out, "experts");
+	for (size_t i = 0; tokens && lost && i < ranks; i++) {
+		if (tokens[i] == NP_UNKNOWN)
+			continue;
+		np_jsonout_object_line(out, NULL);
+		np_jsonout_integer(out, "rank", analysis->run->ranks[i]->id);
+		np_jsonout_integer(out, "tokens", tokens[i]);
+		np_jsonout_integer(out, "lost_ns", lost[i]);
+		np_jsonout_end(out);
+	}
+	np_jsonout_end(out);
+	rc = tokens && lost ? NP_OK : np_fail_nomem(err, "the page");
+	free(tokens);
+	free(lost);
+	return rc;
+}
+
 static void put_repairs(struct np_jsonout *out, const struct page_model *model)
 {
 	const struct np_whatif *whatif = &model->analysis->whatif;
@@ -772,18 +873,6 @@ static void put_job_findings(struct np_jsonout *out, const struct np_analysis *a
 
 /* --- all ------------------------------------------------------------------------------------- */
 
-static int put_tables(struct np_jsonout *out, const struct np_analysis *analysis,
-		      struct np_err *err)
-{
-	int rc = np_jsonout_relation(out, "pipeline", &np_table_pipeline, analysis, NULL, 0, err);
-
-	if (rc == NP_OK)
-		rc = np_jsonout_relation(out, "experts", &np_table_expert, analysis, NULL, 0, err);
-	if (rc == NP_OK)
-		rc = np_jsonout_relation(out, "memory", &np_table_memory, analysis, NULL, 0, err);
-	return rc;
-}
-
 int page_put_data(struct np_jsonout *out, const struct page_model *model,
 		  const struct page_options *options, struct np_err *err)
 {
@@ -811,8 +900,11 @@ int page_put_data(struct np_jsonout *out, const struct page_model *model,
 	put_strips(out, model);
 	put_repairs(out, model);
 	put_job_findings(out, analysis);
+	put_pipeline(out, model);
 	if (rc == NP_OK)
-		rc = put_tables(out, analysis, err);
+		rc = put_experts(out, analysis, err);
+	if (rc == NP_OK)
+		rc = np_jsonout_relation(out, "memory", &np_table_memory, analysis, NULL, 0, err);
 	if (rc == NP_OK && options->put_more)
 		rc = options->put_more(out, options->context, err);
 	np_jsonout_end(out);

@@ -136,17 +136,29 @@ static void put_anonymous(struct np_buf *buf, const char *json, const struct pag
 
 /* --- the page --------------------------------------------------------------------------------- */
 
-/* Inside of a script element only "<" can do harm, and in JSON it stands in strings alone. */
+/*
+ * Without white space between values, which is a quarter of it. Inside of a script element
+ * only "<" can do harm, and in JSON it stands in strings alone.
+ */
 static void put_data(FILE *stream, const char *json)
 {
-	for (const char *at = json; *at;) {
-		size_t plain = strcspn(at, "<");
+	bool inside = false;
+
+	for (const char *at = json; *at; at++) {
+		size_t plain = strcspn(at, inside ? "<\\\"" : " \n\"");
 
 		(void)fwrite(at, 1, plain, stream);
 		at += plain;
-		if (*at) {
+		if (*at == '\0')
+			break;
+		if (*at == '<') {
 			(void)fputs("\\u003c", stream);
-			at++;
+		} else if (*at == '\\' && at[1]) {
+			(void)fputc(*at++, stream);
+			(void)fputc(*at, stream);
+		} else if (*at == '"') {
+			inside = !inside;
+			(void)fputc(*at, stream);
 		}
 	}
 }
