@@ -56,7 +56,7 @@ const glossary = [
   ["idle (free)", "Nothing computes or communicates on the device. host: the launch had not returned; other: launched and not started.", "设备上既无计算也无通信。host：下发未返回；other：已下发未开始。"],
   ["between steps", "From the last end of a step to the first start of the next.", "一个 step 最晚结束到下一个 step 最早开始。"],
   ["warm-up, imbalance, tail", "Waiting of a pipeline stage while the pipeline fills or drains, in between, and after its last message.", "流水级在填充/排空期、中段、最后一条消息之后的等待。"],
-  ["outlier", "More than 6 robust standard deviations and 5 % above the median of its column.", "比同列中位数高 6 个稳健标准差且高 5 % 以上。"],
+  ["outlier", "More than 6 robust standard deviations and 5 % above the median of its column, among ranks of its stage.", "比同列同流水级中位数高 6 个稳健标准差且高 5 % 以上。"],
 ];
 
 // ---- elements -------------------------------------------------------------------------------------

@@ -286,34 +286,51 @@ static int fill_cells(struct page_model *model, struct np_err *err)
 	return rc;
 }
 
-/* A cell is an outlier if it is far above the median of its column, in spread and in share. */
+/* The cells of a column, of the lanes of one stage: what is far above their median. */
+static void mark_column(struct page_model *model, enum page_quantity quantity, size_t column,
+			int32_t stage, double *room)
+{
+	const struct np_cluster *cluster = model->analysis->cluster;
+	size_t count = 0;
+	double median;
+	double spread;
+
+	for (size_t lane = 0; lane < model->lane_count; lane++) {
+		int64_t value = model->cells[quantity][lane * model->column_count + column];
+
+		if (value != NP_UNKNOWN &&
+		    np_cluster_stage_at(cluster, model->lanes[lane].rank) == stage)
+			room[count++] = (double)value;
+	}
+	if (count < 4)
+		return;
+	median = np_median(room, count);
+	spread = np_deviation(room, count, median);
+	for (size_t lane = 0; lane < model->lane_count; lane++) {
+		size_t cell = lane * model->column_count + column;
+		int64_t value = model->cells[quantity][cell];
+
+		if (value != NP_UNKNOWN && (double)value > median + 6 * spread &&
+		    (double)value > 1.05 * median &&
+		    np_cluster_stage_at(cluster, model->lanes[lane].rank) == stage)
+			model->outliers[cell] |= (uint8_t)(1U << quantity);
+	}
+}
+
+/* Stages of a pipeline do other work, and are not compared with each other. */
 static void mark_outliers(struct page_model *model, enum page_quantity quantity, double *room)
 {
-	for (size_t column = 0; column < model->column_count; column++) {
-		size_t count = 0;
-		double median;
-		double spread;
+	int32_t stages = 0;
 
-		for (size_t lane = 0; lane < model->lane_count; lane++) {
-			int64_t value = model->cells[quantity][lane * model->column_count + column];
+	for (size_t lane = 0; lane < model->lane_count; lane++) {
+		int32_t stage =
+			np_cluster_stage_at(model->analysis->cluster, model->lanes[lane].rank);
 
-			if (value != NP_UNKNOWN)
-				room[count++] = (double)value;
-		}
-		if (count < 4)
-			continue;
-		median = np_median(room, count);
-		for (size_t i = 0; i < count; i++)
-			room[i] = fabs(room[i] - median);
-		spread = 1.4826 * np_median(room, count);
-		for (size_t lane = 0; lane < model->lane_count; lane++) {
-			size_t cell = lane * model->column_count + column;
-			int64_t value = model->cells[quantity][cell];
-
-			if (value != NP_UNKNOWN && (double)value > median + 6 * spread &&
-			    (double)value > 1.05 * median)
-				model->outliers[cell] |= (uint8_t)(1U << quantity);
-		}
+		stages = stage >= stages ? stage + 1 : stages;
+	}
+	for (int32_t stage = -1; stage < stages; stage++) {
+		for (size_t column = 0; column < model->column_count; column++)
+			mark_column(model, quantity, column, stage, room);
 	}
 }
 
