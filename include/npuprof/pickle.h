@@ -61,6 +61,9 @@ void np_pickle_closep(struct np_pickle **pickle);
 /* All texts of the file; who adds its own before np_pickle_run() knows their ids. */
 struct np_strtab *np_pickle_texts(const struct np_pickle *pickle);
 
+/* The same, for the caller to keep and free; the reader can only be closed after it. */
+struct np_strtab *np_pickle_take_texts(struct np_pickle *pickle) NP_MUST_USE;
+
 /* Read it all. `take` may be NULL. */
 int np_pickle_run(struct np_pickle *pickle, np_pickle_take *take, void *context,
 		  np_pickled *ret_root, struct np_err *err) NP_MUST_USE;

@@ -37,6 +37,7 @@ expect_stdout <<-END
 	advisor
 	report
 	timeline
+	memory
 	rules
 	collect
 	ctl

@@ -803,6 +803,11 @@ struct np_strtab *np_pickle_texts(const struct np_pickle *pickle)
 	return pickle->texts;
 }
 
+struct np_strtab *np_pickle_take_texts(struct np_pickle *pickle)
+{
+	return NP_STEAL(pickle->texts);
+}
+
 uint64_t np_pickle_trailing(const struct np_pickle *pickle)
 {
 	return pickle->trailing;

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_MEMORY_COMPOSITION_H
+#define NP_MEMORY_COMPOSITION_H
+
+#include "history.h"
+
+/* What fills the memory at a moment, what is never given back, and what is there only briefly. */
+enum mem_by {
+	MEM_BY_USER, /* the innermost frame of the user's own code */
+	MEM_BY_INNER,
+	MEM_BY_FULL,
+	MEM_BY_SIZE,
+	MEM_BY_LIFETIME,
+};
+
+struct mem_group {
+	np_str label;
+	uint64_t bytes;
+	uint64_t requested;
+	size_t blocks;
+};
+
+/* Survivors of one stack that were born on several occasions far from each other. */
+struct mem_leak {
+	np_str label;
+	size_t occasions;
+	size_t blocks;
+	uint64_t bytes;
+	uint64_t per_occasion; /* mean */
+};
+
+struct composition {
+	struct np_strtab *labels;
+	NP_VEC(struct mem_group) groups; /* the largest first */
+	NP_VEC(struct mem_leak) leaks;   /* likewise */
+	size_t never_freed;
+	uint64_t never_freed_bytes;
+	uint64_t never_freed_requested;
+	struct mem_life largest_freed; /* .size is 0: none */
+	/* Blocks of one label that are there at the peak and soon gone; bytes is 0: none. */
+	struct mem_group transient;
+	uint64_t peak_without;
+};
+
+int composition_new(const struct history *history, size_t at, enum mem_by by,
+		    struct composition **ret, struct np_err *err) NP_MUST_USE;
+void composition_free(struct composition *composition);
+void composition_freep(struct composition **composition);
+
+#endif /* NP_MEMORY_COMPOSITION_H */

@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One device of a snapshot: its beginning, its curves, the life of its blocks. */
+#include "history.h"
+
+#include "npuprof/map.h"
+
+#define NPU_PAD        UINT64_C(32)
+#define NPU_ALIGN      UINT64_C(16384)
+#define LARGE_SEGMENT  (20 * MEM_MIB)
+#define NON_SPLIT_ROOM (20 * MEM_MIB)
+
+static bool belongs(const struct history *history, const struct snap_segment *segment)
+{
+	return segment->device == (int64_t)history->device && !segment->workspace;
+}
+
+/* Did the blocks that are known get more than their size? Then this is an NPU's allocator. */
+static bool is_padded(const struct history *history)
+{
+	const struct snapshot *snapshot = history->snapshot;
+
+	for (size_t i = 0; i < snapshot->segments.count; i++) {
+		const struct snap_segment *segment = &snapshot->segments.item[i];
+
+		for (size_t j = 0; belongs(history, segment) && j < segment->count; j++) {
+			const struct snap_block *block = &snapshot->blocks.item[segment->first + j];
+
+			if (block->state == SNAP_ALLOCATED && block->requested > 0 &&
+			    block->requested % MEM_GRANULE == 0 && block->size == block->requested)
+				return false;
+		}
+	}
+	return true;
+}
+
+static void find_settings(struct history *history)
+{
+	const struct snapshot *snapshot = history->snapshot;
+	bool gpu = snapshot->settings || snapshot->times.count > 0 || !is_padded(history);
+
+	history->settings = (struct mem_settings){ .pad = gpu ? 0 : NPU_PAD,
+						   .align = gpu ? 0 : NPU_ALIGN,
+						   .max_split = MEM_NO_SPLIT_LIMIT,
+						   .non_split_rounding = NON_SPLIT_ROOM,
+						   .large_segment = LARGE_SEGMENT };
+	history->settings.expandable = history->actions[SNAP_SEGMENT_MAP] > 0;
+	for (size_t i = 0; i < snapshot->segments.count; i++) {
+		if (belongs(history, &snapshot->segments.item[i]) &&
+		    snapshot->segments.item[i].expandable)
+			history->settings.expandable = true;
+	}
+}
+
+static bool is_release(const struct snap_event *event)
+{
+	return event->action == SNAP_SEGMENT_FREE || event->action == SNAP_SEGMENT_UNMAP;
+}
+
+static void count_actions(struct history *history)
+{
+	for (size_t i = 0; i < history->count; i++) {
+		history->actions[history->events[i].action]++;
+		history->release_runs += is_release(&history->events[i]) &&
+					 (i == 0 || !is_release(&history->events[i - 1]));
+	}
+}
+
+/* The pool of a segment of which only an event is known. */
+static uint32_t event_key(const struct snap_event *event)
+{
+	bool mapped = event->action == SNAP_SEGMENT_MAP || event->action == SNAP_SEGMENT_UNMAP;
+	bool small = mapped ? event->size % LARGE_SEGMENT != 0 : event->size <= MEM_SMALL_SEGMENT;
+
+	return layout_key(event->pool, small, event->stream);
+}
+
+static struct mem_range *add_range(struct history *history, uint64_t address, uint64_t size,
+				   uint32_t key, bool expandable, struct np_err *err)
+{
+	struct mem_range *range = np_vec_add(&history->start_ranges, err);
+
+	if (range)
+		*range = (struct mem_range){ address, size, key, expandable };
+	return range;
+}
+
+static void drop_range(struct history *history, size_t i)
+{
+	history->start_ranges.item[i] = history->start_ranges.item[--history->start_ranges.count];
+}
+
+/* Undo segment_alloc or segment_map: the bytes were not there before. */
+static int remove_range(struct history *history, const struct snap_event *event, struct np_err *err)
+{
+	uint64_t end = event->address + event->size;
+
+	for (size_t i = 0; i < history->start_ranges.count; i++) {
+		struct mem_range range = history->start_ranges.item[i];
+		uint64_t range_end = range.address + range.size;
+
+		if (range.address > event->address || range_end < end)
+			continue;
+		drop_range(history, i);
+		if (range.address < event->address &&
+		    !add_range(history, range.address, event->address - range.address, range.key,
+			       range.expandable, err))
+			return NP_E_NOMEM;
+		if (range_end > end &&
+		    !add_range(history, end, range_end - end, range.key, range.expandable, err))
+			return NP_E_NOMEM;
+		return NP_OK;
+	}
+	return NP_OK; /* playing it will find that it cannot be */
+}
+
+/* Undo segment_free or segment_unmap. Ranges that touch are one, if they are mapped. */
+static int restore_range(struct history *history, const struct snap_event *event,
+			 struct np_err *err)
+{
+	uint64_t address = event->address;
+	uint64_t size = event->size;
+	uint32_t key = event_key(event);
+	bool mapped = event->action == SNAP_SEGMENT_UNMAP;
+
+	for (size_t i = 0; mapped && i < history->start_ranges.count;) {
+		struct mem_range range = history->start_ranges.item[i];
+
+		if (!range.expandable ||
+		    (range.address + range.size != address && address + size != range.address)) {
+			i++;
+			continue;
+		}
+		address = range.address < address ? range.address : address;
+		size += range.size;
+		key = range.key;
+		drop_range(history, i);
+		i = 0;
+	}
+	return add_range(history, address, size, key, mapped, err) ? NP_OK : NP_E_NOMEM;
+}
+
+static int find_start_ranges(struct history *history, struct np_err *err)
+{
+	const struct snapshot *snapshot = history->snapshot;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < snapshot->segments.count; i++) {
+		const struct snap_segment *segment = &snapshot->segments.item[i];
+
+		if (belongs(history, segment) &&
+		    !add_range(history, segment->address, segment->size,
+			       layout_key(segment->pool, segment->small, segment->stream),
+			       segment->expandable, err))
+			return NP_E_NOMEM;
+	}
+	for (size_t i = history->count; rc == NP_OK && i > 0; i--) {
+		const struct snap_event *event = &history->events[i - 1];
+
+		if (event->action == SNAP_SEGMENT_ALLOC || event->action == SNAP_SEGMENT_MAP)
+			rc = remove_range(history, event, err);
+		else if (is_release(event))
+			rc = restore_range(history, event, err);
+	}
+	return rc;
+}
+
+/* What is known of an address while the record is walked. */
+enum seen {
+	SEEN_BORN,
+	SEEN_FREED, /* free_requested */
+	SEEN_GONE,
+};
+
+struct walk_state {
+	struct np_numbers numbers;
+	NP_VEC(uint8_t) seen;
+};
+
+static int see(struct walk_state *state, uint64_t address, enum seen seen, struct np_err *err)
+{
+	uint32_t number = np_numbers_get(&state->numbers, address);
+
+	if (number == NP_MAP_NONE) {
+		number = (uint32_t)state->seen.count;
+		if (!np_vec_add(&state->seen, err) ||
+		    np_numbers_add(&state->numbers, address, number, err) < 0)
+			return NP_E_NOMEM;
+	}
+	state->seen.item[number] = (uint8_t)seen;
+	return NP_OK;
+}
+
+static bool was_seen(const struct walk_state *state, uint64_t address, enum seen *ret)
+{
+	uint32_t number = np_numbers_get(&state->numbers, address);
+
+	if (number != NP_MAP_NONE)
+		*ret = (enum seen)state->seen.item[number];
+	return number != NP_MAP_NONE;
+}
+
+static int add_start_block(struct history *history, const struct mem_start_block *what,
+			   struct np_err *err)
+{
+	struct mem_start_block *block = np_vec_add(&history->start_blocks, err);
+
+	if (!block)
+		return NP_E_NOMEM;
+	*block = *what;
+	return NP_OK;
+}
+
+/* A block that is freed without having been allocated was there before. */
+static int walk_event(struct history *history, struct walk_state *state,
+		      const struct snap_event *event, struct np_err *err)
+{
+	struct mem_start_block block = { .address = event->address, .requested = event->size };
+	enum seen seen = SEEN_GONE;
+	bool known = was_seen(state, event->address, &seen);
+	int rc = NP_OK;
+
+	switch (event->action) {
+	case SNAP_ALLOC:
+		return see(state, event->address, SEEN_BORN, err);
+	case SNAP_FREE_REQUESTED:
+		if (!known)
+			rc = add_start_block(history, &block, err);
+		return rc < 0 ? rc : see(state, event->address, SEEN_FREED, err);
+	case SNAP_FREE_COMPLETED:
+		block.pending = true;
+		if (!known)
+			rc = add_start_block(history, &block, err);
+		return rc < 0 ? rc : see(state, event->address, SEEN_GONE, err);
+	default:
+		return NP_OK;
+	}
+}
+
+static int add_survivors(struct history *history, const struct walk_state *state,
+			 struct np_err *err)
+{
+	const struct snapshot *snapshot = history->snapshot;
+
+	for (size_t i = 0; i < snapshot->segments.count; i++) {
+		const struct snap_segment *segment = &snapshot->segments.item[i];
+
+		for (size_t j = 0; belongs(history, segment) && j < segment->count; j++) {
+			const struct snap_block *block = &snapshot->blocks.item[segment->first + j];
+			const struct mem_start_block start = { block->address, block->size,
+							       block->requested, block->stack,
+							       block->state == SNAP_PENDING };
+			enum seen seen;
+
+			if (block->state == SNAP_INACTIVE || was_seen(state, block->address, &seen))
+				continue;
+			if (add_start_block(history, &start, err) < 0)
+				return NP_E_NOMEM;
+		}
+	}
+	return NP_OK;
+}
+
+static int order_blocks(const void *a, const void *b)
+{
+	const struct mem_start_block *block_a = a;
+	const struct mem_start_block *block_b = b;
+
+	return (block_a->address > block_b->address) - (block_a->address < block_b->address);
+}
+
+/* Of a block that was freed only the request is known: what the allocator would have given. */
+static void find_start_sizes(struct history *history)
+{
+	for (size_t i = 0; i < history->start_blocks.count; i++) {
+		struct mem_start_block *block = &history->start_blocks.item[i];
+		uint64_t limit = block->address;
+		bool fixed = true;
+
+		for (size_t j = 0; j < history->start_ranges.count; j++) {
+			const struct mem_range *range = &history->start_ranges.item[j];
+
+			if (range->address <= block->address &&
+			    block->address < range->address + range->size) {
+				limit = range->address + range->size;
+				fixed = layout_key_small(range->key) || range->expandable;
+			}
+		}
+		if (i + 1 < history->start_blocks.count && block[1].address < limit)
+			limit = block[1].address;
+		if (block->size > 0 || limit == block->address)
+			continue;
+		block->size = layout_round(&history->settings, block->requested);
+		if (block->size > limit - block->address ||
+		    (!fixed && limit - block->address - block->size <= MEM_SMALL_MOST))
+			block->size = limit - block->address;
+	}
+}
+
+static int find_start_blocks(struct history *history, struct np_err *err)
+{
+	struct walk_state state = { 0 };
+	int rc = NP_OK;
+
+	for (size_t i = 0; rc == NP_OK && i < history->count; i++)
+		rc = walk_event(history, &state, &history->events[i], err);
+	if (rc == NP_OK)
+		rc = add_survivors(history, &state, err);
+	np_numbers_release(&state.numbers);
+	np_vec_release(&state.seen);
+	if (rc == NP_OK && history->start_blocks.count > 0)
+		qsort(history->start_blocks.item, history->start_blocks.count,
+		      sizeof(history->start_blocks.item[0]), order_blocks);
+	if (rc == NP_OK)
+		find_start_sizes(history);
+	return rc;
+}
+
+/* The beginning as it was. Numbers of lives are those of start blocks. */
+static int lay_start(const struct history *history, struct layout *layout, size_t *ret_bad,
+		     struct np_err *err)
+{
+	bool fits;
+
+	for (size_t i = 0; i < history->start_ranges.count; i++) {
+		const struct mem_range *range = &history->start_ranges.item[i];
+
+		if (layout_add_segment(layout, range->address, range->size, range->key, false,
+				       &fits, err) < 0)
+			return NP_E_NOMEM;
+		*ret_bad += !fits;
+	}
+	for (size_t i = 0; i < history->start_blocks.count; i++) {
+		const struct mem_start_block *block = &history->start_blocks.item[i];
+		uint32_t number;
+
+		if (layout_follow(layout, block->address, block->requested, block->size,
+				  (uint32_t)i, &fits, &number, err) < 0)
+			return NP_E_NOMEM;
+		*ret_bad += !fits;
+		if (fits && block->pending)
+			layout_free_requested(layout, number);
+	}
+	return NP_OK;
+}
+
+/* What happens to lives; NULL: nobody wants to know. */
+static struct mem_life *life_of(struct history *keep, const struct layout *layout, uint32_t block)
+{
+	uint32_t life = layout->blocks.item[block].life;
+
+	return keep && life < keep->lives.count ? &keep->lives.item[life] : NULL;
+}
+
+static int play_alloc(const struct history *history, struct history *keep, struct layout *layout,
+		      size_t i, uint32_t life, bool *ret_fits, struct np_err *err)
+{
+	const struct snap_event *event = &history->events[i];
+	struct mem_life *kept = NULL;
+	uint32_t block;
+
+	if (keep) {
+		kept = np_vec_add(&keep->lives, err);
+		if (!kept)
+			return NP_E_NOMEM;
+		*kept = (struct mem_life){ .requested = event->size,
+					   .birth = (uint32_t)i,
+					   .freed = MEM_NONE,
+					   .done = MEM_NONE,
+					   .stack = event->stack };
+	}
+	if (layout_follow(layout, event->address, event->size, 0, life, ret_fits, &block, err) < 0)
+		return NP_E_NOMEM;
+	if (kept && *ret_fits)
+		kept->size = layout->blocks.item[block].size;
+	return NP_OK;
+}
+
+static int play_free(struct history *keep, struct layout *layout, const struct snap_event *event,
+		     size_t i, bool *ret_fits, struct np_err *err)
+{
+	uint32_t block = layout_find(layout, event->address);
+	struct mem_life *life;
+
+	*ret_fits = block != MEM_NONE && (event->action == SNAP_FREE_COMPLETED ||
+					  layout->blocks.item[block].state == MEM_ALLOCATED);
+	if (!*ret_fits)
+		return NP_OK;
+	life = life_of(keep, layout, block);
+	if (layout->blocks.item[block].state == MEM_ALLOCATED) {
+		layout_free_requested(layout, block);
+		if (life)
+			life->freed = (uint32_t)i;
+	}
+	if (event->action == SNAP_FREE_REQUESTED)
+		return NP_OK;
+	if (life)
+		life->done = (uint32_t)i;
+	return layout_free_completed(layout, event->address, block, err);
+}
+
+static void reach(struct mem_peak *peak, uint64_t bytes, size_t at)
+{
+	if (bytes > peak->bytes)
+		*peak = (struct mem_peak){ bytes, at };
+}
+
+static void keep_peaks(struct history *keep, const struct layout *layout, size_t at)
+{
+	reach(&keep->allocated, layout->allocated, at);
+	reach(&keep->active, layout->active, at);
+	reach(&keep->reserved, layout->reserved, at);
+	reach(&keep->requested, layout->requested, at);
+	reach(&keep->gap, layout->reserved - layout->allocated, at);
+}
+
+/* The record up to event `until`, from the beginning that is laid; `keep` gets peaks and lives. */
+static int play(const struct history *history, struct history *keep, struct layout *layout,
+		size_t until, struct np_err *err)
+{
+	uint32_t life = (uint32_t)history->start_blocks.count;
+	int rc = NP_OK;
+
+	for (size_t i = 0; rc == NP_OK && i < until; i++) {
+		const struct snap_event *event = &history->events[i];
+		bool fits = true;
+
+		switch (event->action) {
+		case SNAP_ALLOC:
+			rc = play_alloc(history, keep, layout, i, life++, &fits, err);
+			break;
+		case SNAP_FREE_REQUESTED:
+		case SNAP_FREE_COMPLETED:
+			rc = play_free(keep, layout, event, i, &fits, err);
+			break;
+		case SNAP_SEGMENT_ALLOC:
+		case SNAP_SEGMENT_MAP:
+			rc = layout_add_segment(layout, event->address, event->size,
+						event_key(event), event->action == SNAP_SEGMENT_MAP,
+						&fits, err);
+			break;
+		case SNAP_SEGMENT_FREE:
+		case SNAP_SEGMENT_UNMAP:
+			rc = layout_remove_segment(layout, event->address, event->size, &fits, err);
+			break;
+		default:
+			break;
+		}
+		if (keep) {
+			keep->inconsistent += !fits;
+			keep_peaks(keep, layout, i);
+		}
+	}
+	return rc;
+}
+
+static int keep_start(struct history *history, const struct layout *layout, struct np_err *err)
+{
+	history->start_reserved = layout->reserved;
+	history->start_allocated = layout->allocated;
+	history->start_requested = layout->requested;
+	keep_peaks(history, layout, 0);
+	for (size_t i = 0; i < history->start_blocks.count; i++) {
+		const struct mem_start_block *block = &history->start_blocks.item[i];
+		struct mem_life *life = np_vec_add(&history->lives, err);
+
+		if (!life)
+			return NP_E_NOMEM;
+		*life = (struct mem_life){ .size = block->size,
+					   .requested = block->requested,
+					   .birth = MEM_NONE,
+					   .freed = block->pending ? 0 : MEM_NONE,
+					   .done = MEM_NONE,
+					   .stack = block->stack };
+	}
+	return NP_OK;
+}
+
+int history_new(const struct snapshot *snapshot, size_t device, struct history **ret,
+		struct np_err *err)
+{
+	NP_CLEANUP(history_freep) struct history *history = calloc(1, sizeof(*history));
+	struct layout layout;
+	int rc;
+
+	if (!history)
+		return np_fail_nomem(err, "a history of memory");
+	history->snapshot = snapshot;
+	history->device = device;
+	if (device < snapshot->devices.count && snapshot->devices.item[device].count > 0) {
+		history->events = &snapshot->events.item[snapshot->devices.item[device].first];
+		history->count = snapshot->devices.item[device].count;
+	}
+	count_actions(history);
+	find_settings(history);
+	layout_init(&layout, &history->settings);
+	rc = find_start_ranges(history, err);
+	if (rc == NP_OK)
+		rc = find_start_blocks(history, err);
+	if (rc == NP_OK)
+		rc = lay_start(history, &layout, &history->inconsistent, err);
+	if (rc == NP_OK)
+		rc = keep_start(history, &layout, err);
+	if (rc == NP_OK)
+		rc = play(history, history, &layout, history->count, err);
+	history->end_allocated = layout.allocated;
+	history->end_reserved = layout.reserved;
+	history->end_requested = layout.requested;
+	layout_gaps(&layout, &history->end_gaps);
+	layout_release(&layout);
+	if (rc == NP_OK)
+		*ret = NP_STEAL(history);
+	return rc;
+}
+
+void history_free(struct history *history)
+{
+	if (!history)
+		return;
+	np_vec_release(&history->start_ranges);
+	np_vec_release(&history->start_blocks);
+	np_vec_release(&history->lives);
+	free(history);
+}
+
+void history_freep(struct history **history)
+{
+	history_free(*history);
+}
+
+int history_state(const struct history *history, size_t at, struct layout *ret, struct np_err *err)
+{
+	size_t until = at < history->count ? at + 1 : history->count;
+	size_t bad = 0;
+	int rc;
+
+	layout_init(ret, &history->settings);
+	rc = lay_start(history, ret, &bad, err);
+	return rc < 0 ? rc : play(history, NULL, ret, until, err);
+}
+
+bool history_alive(const struct mem_life *life, size_t at)
+{
+	return (life->birth == MEM_NONE || life->birth <= at) &&
+	       (life->freed == MEM_NONE || life->freed > at);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_MEMORY_HISTORY_H
+#define NP_MEMORY_HISTORY_H
+
+#include "layout.h"
+#include "snapshot.h"
+
+/*
+ * What one device of a snapshot did: the state at the beginning, which the file does not have and
+ * which follows from its end and its events; curves; the life of every block.
+ */
+struct mem_life {
+	uint64_t size;
+	uint64_t requested;
+	uint32_t birth; /* event; MEM_NONE: before the record */
+	uint32_t freed; /* event of free_requested; MEM_NONE: alive at the end */
+	uint32_t done;  /* event of free_completed */
+	uint32_t stack;
+};
+
+/* A largest value, and the first event that reached it. */
+struct mem_peak {
+	uint64_t bytes;
+	size_t at;
+};
+
+struct mem_start_block {
+	uint64_t address;
+	uint64_t size; /* 0: not known, only what was requested */
+	uint64_t requested;
+	uint32_t stack;
+	bool pending;
+};
+
+struct mem_range {
+	uint64_t address;
+	uint64_t size;
+	uint32_t key;
+	bool expandable;
+};
+
+struct history {
+	const struct snapshot *snapshot;
+	const struct snap_event *events;
+	size_t count;
+	size_t device;
+	struct mem_settings settings; /* of the recording, as far as they show */
+	size_t actions[SNAP_ACTIONS];
+	size_t release_runs; /* runs of segments given back */
+	NP_VEC(struct mem_range) start_ranges;
+	NP_VEC(struct mem_start_block) start_blocks; /* by address */
+	uint64_t start_reserved;
+	uint64_t start_allocated;
+	uint64_t start_requested;
+	NP_VEC(struct mem_life) lives; /* those from before first */
+	struct mem_peak allocated;
+	struct mem_peak active;
+	struct mem_peak reserved;
+	struct mem_peak requested;
+	struct mem_peak gap; /* reserved − allocated */
+	uint64_t end_allocated;
+	uint64_t end_reserved;
+	uint64_t end_requested;
+	struct layout_gaps end_gaps;
+	size_t inconsistent; /* events that cannot be */
+};
+
+int history_new(const struct snapshot *snapshot, size_t device, struct history **ret,
+		struct np_err *err) NP_MUST_USE;
+void history_free(struct history *history);
+void history_freep(struct history **history);
+
+/* The allocator as it was after event `at`. Release it. */
+int history_state(const struct history *history, size_t at, struct layout *ret, struct np_err *err)
+	NP_MUST_USE;
+
+/* Is the block allocated after event `at`? */
+bool history_alive(const struct mem_life *life, size_t at);
+
+#endif /* NP_MEMORY_HISTORY_H */

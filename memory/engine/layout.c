@@ -1,0 +1,762 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The caching allocator: blocks are cut, merged, mapped and given back by its rules. */
+#include "layout.h"
+
+/* The virtual range of expandable segments: large enough never to be full. */
+#define VIRTUAL_RANGE (UINT64_C(72) << 30)
+
+#define SMALL_BIT (UINT32_C(1) << 16)
+
+static uint64_t round_up(uint64_t value, uint64_t unit)
+{
+	return (value + unit - 1) / unit * unit;
+}
+
+uint32_t layout_key(uint8_t pool, bool small, uint16_t stream)
+{
+	return (uint32_t)pool << 17 | (small ? SMALL_BIT : 0) | stream;
+}
+
+bool layout_key_small(uint32_t key)
+{
+	return key & SMALL_BIT;
+}
+
+uint64_t layout_round(const struct mem_settings *settings, uint64_t requested)
+{
+	uint64_t size = requested + settings->pad;
+	uint64_t power;
+
+	if (size < MEM_GRANULE)
+		return MEM_GRANULE;
+	if (settings->divisions <= 1 || size <= MEM_GRANULE * settings->divisions)
+		return round_up(size, MEM_GRANULE);
+	if ((size & (size - 1)) == 0)
+		return size;
+	power = UINT64_C(1) << (63 - __builtin_clzll(size));
+	return round_up(size, power / settings->divisions);
+}
+
+/* The table of addresses: linear probing; what follows a removed slot moves up. */
+
+static size_t slot_of(const struct mem_table *table, uint64_t address)
+{
+	return (size_t)((address * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - table->bits));
+}
+
+static uint32_t table_find(const struct mem_table *table, uint64_t address)
+{
+	size_t mask = ((size_t)1 << table->bits) - 1;
+
+	if (!table->slot)
+		return MEM_NONE;
+	for (size_t i = slot_of(table, address); table->slot[i].block != MEM_NONE;
+	     i = (i + 1) & mask) {
+		if (table->slot[i].address == address)
+			return table->slot[i].block;
+	}
+	return MEM_NONE;
+}
+
+static void table_put(struct mem_table *table, uint64_t address, uint32_t block)
+{
+	size_t mask = ((size_t)1 << table->bits) - 1;
+	size_t i = slot_of(table, address);
+
+	while (table->slot[i].block != MEM_NONE)
+		i = (i + 1) & mask;
+	table->slot[i] = (struct mem_slot){ address, block };
+}
+
+static int table_add(struct mem_table *table, uint64_t address, uint32_t block, struct np_err *err)
+{
+	if (!table->slot || table->count * 4 >= (size_t)3 << table->bits) {
+		struct mem_table grown = { .bits = table->slot ? table->bits + 1 : 6,
+					   .count = table->count };
+		size_t size = (size_t)1 << grown.bits;
+
+		grown.slot = malloc(size * sizeof(*grown.slot));
+		if (!grown.slot)
+			return np_fail_nomem(err, "blocks of memory");
+		for (size_t i = 0; i < size; i++)
+			grown.slot[i].block = MEM_NONE;
+		for (size_t i = 0; table->slot && i < (size_t)1 << table->bits; i++) {
+			if (table->slot[i].block != MEM_NONE)
+				table_put(&grown, table->slot[i].address, table->slot[i].block);
+		}
+		free(table->slot);
+		*table = grown;
+	}
+	table_put(table, address, block);
+	table->count++;
+	return NP_OK;
+}
+
+static void table_remove(struct mem_table *table, uint64_t address)
+{
+	size_t mask = ((size_t)1 << table->bits) - 1;
+	size_t hole;
+
+	if (table_find(table, address) == MEM_NONE)
+		return;
+	hole = slot_of(table, address);
+	while (table->slot[hole].address != address)
+		hole = (hole + 1) & mask;
+	for (size_t i = (hole + 1) & mask; table->slot[i].block != MEM_NONE; i = (i + 1) & mask) {
+		size_t home = slot_of(table, table->slot[i].address);
+
+		/* It may move into the hole unless its home lies behind that. */
+		if (((i - home) & mask) >= ((i - hole) & mask)) {
+			table->slot[hole] = table->slot[i];
+			hole = i;
+		}
+	}
+	table->slot[hole].block = MEM_NONE;
+	table->count--;
+}
+
+void layout_init(struct layout *layout, const struct mem_settings *settings)
+{
+	*layout = (struct layout){ .settings = *settings,
+				   .spare = MEM_NONE,
+				   .next_address = UINT64_C(1) << 40 };
+}
+
+void layout_release(struct layout *layout)
+{
+	np_vec_release(&layout->blocks);
+	np_vec_release(&layout->free);
+	np_vec_release(&layout->unmapped);
+	np_vec_release(&layout->calls);
+	np_vec_release(&layout->places);
+	free(layout->live.slot);
+	free(layout->vacant.slot);
+	layout->live = layout->vacant = (struct mem_table){ 0 };
+}
+
+uint32_t layout_find(const struct layout *layout, uint64_t recorded)
+{
+	return table_find(&layout->live, recorded);
+}
+
+static bool is_less(const struct mem_free *a, const struct mem_free *b)
+{
+	if (a->key != b->key)
+		return a->key < b->key;
+	if (a->size != b->size)
+		return a->size < b->size;
+	return a->address < b->address;
+}
+
+/* The first that is not less than `what`. */
+static size_t lower_bound(const struct mem_free *items, size_t count, const struct mem_free *what)
+{
+	size_t low = 0;
+
+	while (count > 0) {
+		size_t half = count / 2;
+
+		if (is_less(&items[low + half], what)) {
+			low += half + 1;
+			count -= half + 1;
+		} else {
+			count = half;
+		}
+	}
+	return low;
+}
+
+/* Free blocks are ordered by size; unmapped ones by address alone. */
+static struct mem_free entry_of(const struct mem_block *block, uint32_t number)
+{
+	return (struct mem_free){ .size = block->state == MEM_UNMAPPED ? 0 : block->size,
+				  .address = block->address,
+				  .key = block->key,
+				  .block = number };
+}
+
+#define ORDERED_ADD(vec, entry, err) \
+	__extension__({ \
+		struct mem_free entry_ = (entry); \
+		int rc_ = NP_E_NOMEM; \
+		if (np_vec_add((vec), (err))) { \
+			size_t at_ = lower_bound((vec)->item, (vec)->count - 1, &entry_); \
+			memmove(&(vec)->item[at_ + 1], &(vec)->item[at_], \
+				((vec)->count - 1 - at_) * sizeof((vec)->item[0])); \
+			(vec)->item[at_] = entry_; \
+			rc_ = NP_OK; \
+		} \
+		rc_; \
+	})
+
+#define ORDERED_REMOVE(vec, entry) \
+	do { \
+		struct mem_free entry_ = (entry); \
+		size_t at_ = lower_bound((vec)->item, (vec)->count, &entry_); \
+		memmove(&(vec)->item[at_], &(vec)->item[at_ + 1], \
+			((vec)->count - 1 - at_) * sizeof((vec)->item[0])); \
+		(vec)->count--; \
+	} while (0)
+
+/* A block becomes known as free or unmapped; its state is set. */
+static int list(struct layout *layout, uint32_t number, struct np_err *err)
+{
+	struct mem_block *block = &layout->blocks.item[number];
+
+	if (block->state == MEM_UNMAPPED)
+		return ORDERED_ADD(&layout->unmapped, entry_of(block, number), err);
+	if (table_add(&layout->vacant, block->address, number, err) < 0)
+		return NP_E_NOMEM;
+	return ORDERED_ADD(&layout->free, entry_of(block, number), err);
+}
+
+static void unlist(struct layout *layout, uint32_t number)
+{
+	struct mem_block *block = &layout->blocks.item[number];
+
+	if (block->state == MEM_UNMAPPED) {
+		ORDERED_REMOVE(&layout->unmapped, entry_of(block, number));
+		return;
+	}
+	table_remove(&layout->vacant, block->address);
+	ORDERED_REMOVE(&layout->free, entry_of(block, number));
+}
+
+static int new_block(struct layout *layout, const struct mem_block *what, uint32_t *ret,
+		     struct np_err *err)
+{
+	if (layout->spare != MEM_NONE) {
+		*ret = layout->spare;
+		layout->spare = layout->blocks.item[*ret].next;
+	} else {
+		if (!np_vec_add(&layout->blocks, err))
+			return NP_E_NOMEM;
+		*ret = (uint32_t)(layout->blocks.count - 1);
+	}
+	layout->blocks.item[*ret] = *what;
+	return NP_OK;
+}
+
+static void drop_block(struct layout *layout, uint32_t number)
+{
+	layout->blocks.item[number] =
+		(struct mem_block){ .state = MEM_SPARE, .next = layout->spare };
+	layout->spare = number;
+}
+
+/* Cut a block that is not listed behind `size` bytes: what follows is a block of its state. */
+static int cut_block(struct layout *layout, uint32_t number, uint64_t size, uint32_t *ret_rest,
+		     struct np_err *err)
+{
+	struct mem_block rest = layout->blocks.item[number];
+	struct mem_block *block;
+
+	rest.address += size;
+	rest.size -= size;
+	rest.previous = number;
+	if (new_block(layout, &rest, ret_rest, err) < 0)
+		return NP_E_NOMEM;
+	block = &layout->blocks.item[number];
+	block->size = size;
+	block->next = *ret_rest;
+	if (rest.next != MEM_NONE)
+		layout->blocks.item[rest.next].previous = *ret_rest;
+	return NP_OK;
+}
+
+/* Make the block one with its neighbours of the same state; it is not listed, they are. */
+static uint32_t merge(struct layout *layout, uint32_t number)
+{
+	struct mem_block *blocks = layout->blocks.item;
+	uint32_t next = blocks[number].next;
+	uint32_t previous = blocks[number].previous;
+
+	if (next != MEM_NONE && blocks[next].state == blocks[number].state) {
+		unlist(layout, next);
+		blocks[number].size += blocks[next].size;
+		blocks[number].next = blocks[next].next;
+		if (blocks[number].next != MEM_NONE)
+			blocks[blocks[number].next].previous = number;
+		drop_block(layout, next);
+	}
+	if (previous != MEM_NONE && blocks[previous].state == blocks[number].state) {
+		unlist(layout, previous);
+		blocks[previous].size += blocks[number].size;
+		blocks[previous].next = blocks[number].next;
+		if (blocks[previous].next != MEM_NONE)
+			blocks[blocks[previous].next].previous = previous;
+		drop_block(layout, number);
+		number = previous;
+	}
+	return number;
+}
+
+static int note_call(struct layout *layout, uint64_t address, uint64_t size, bool grows,
+		     struct np_err *err)
+{
+	struct mem_call *call;
+
+	layout->grown += grows;
+	if (!layout->keep_calls)
+		return NP_OK;
+	call = np_vec_add(&layout->calls, err);
+	if (!call)
+		return NP_E_NOMEM;
+	*call = (struct mem_call){ address, size, grows };
+	return NP_OK;
+}
+
+int layout_add_segment(struct layout *layout, uint64_t address, uint64_t size, uint32_t key,
+		       bool join, bool *ret_fits, struct np_err *err)
+{
+	struct mem_block block = { .address = address,
+				   .size = size,
+				   .previous = MEM_NONE,
+				   .next = MEM_NONE,
+				   .key = key,
+				   .life = MEM_NONE };
+	uint32_t number;
+
+	*ret_fits = true;
+	for (uint32_t i = 0; i < layout->blocks.count; i++) {
+		struct mem_block *other = &layout->blocks.item[i];
+
+		if (other->state == MEM_SPARE || other->address + other->size < address ||
+		    other->address > address + size)
+			continue;
+		if (other->address + other->size == address) {
+			if (join && other->key == key && other->next == MEM_NONE)
+				block.previous = i;
+		} else if (other->address == address + size) {
+			if (join && other->key == key && other->previous == MEM_NONE)
+				block.next = i;
+		} else {
+			*ret_fits = false;
+			return NP_OK;
+		}
+	}
+	if (new_block(layout, &block, &number, err) < 0)
+		return NP_E_NOMEM;
+	if (block.previous != MEM_NONE)
+		layout->blocks.item[block.previous].next = number;
+	if (block.next != MEM_NONE)
+		layout->blocks.item[block.next].previous = number;
+	layout->reserved += size;
+	return list(layout, merge(layout, number), err);
+}
+
+/* The free block that has all of these bytes, or MEM_NONE. */
+static uint32_t find_around(const struct layout *layout, uint64_t address, uint64_t size)
+{
+	uint32_t number = table_find(&layout->vacant, address);
+
+	if (number != MEM_NONE)
+		return layout->blocks.item[number].size >= size ? number : MEM_NONE;
+	for (uint32_t i = 0; i < layout->blocks.count; i++) {
+		const struct mem_block *block = &layout->blocks.item[i];
+
+		if (block->state == MEM_FREE && block->address <= address &&
+		    address + size <= block->address + block->size)
+			return i;
+	}
+	return MEM_NONE;
+}
+
+/* Cut [address, address + size) out of an unlisted block; what is before and behind is listed. */
+static int cut_out(struct layout *layout, uint32_t *number, uint64_t address, uint64_t size,
+		   struct np_err *err)
+{
+	uint32_t rest;
+	uint64_t before = address - layout->blocks.item[*number].address;
+
+	if (before > 0) {
+		if (cut_block(layout, *number, before, &rest, err) < 0 ||
+		    list(layout, *number, err) < 0)
+			return NP_E_NOMEM;
+		*number = rest;
+	}
+	if (layout->blocks.item[*number].size > size) {
+		if (cut_block(layout, *number, size, &rest, err) < 0 || list(layout, rest, err) < 0)
+			return NP_E_NOMEM;
+	}
+	return NP_OK;
+}
+
+/* Take an unlisted block out of its segment: its neighbours become ends. */
+static void take_out(struct layout *layout, uint32_t number)
+{
+	struct mem_block *block = &layout->blocks.item[number];
+
+	if (block->previous != MEM_NONE)
+		layout->blocks.item[block->previous].next = MEM_NONE;
+	if (block->next != MEM_NONE)
+		layout->blocks.item[block->next].previous = MEM_NONE;
+	layout->reserved -= block->size;
+	drop_block(layout, number);
+}
+
+int layout_remove_segment(struct layout *layout, uint64_t address, uint64_t size, bool *ret_fits,
+			  struct np_err *err)
+{
+	uint32_t number = find_around(layout, address, size);
+
+	*ret_fits = number != MEM_NONE;
+	if (!*ret_fits)
+		return NP_OK;
+	unlist(layout, number);
+	if (cut_out(layout, &number, address, size, err) < 0)
+		return NP_E_NOMEM;
+	take_out(layout, number);
+	return NP_OK;
+}
+
+static bool should_cut(const struct layout *layout, const struct mem_block *block, uint64_t size)
+{
+	uint64_t rest = block->size - size;
+
+	if (layout_key_small(block->key) || layout->settings.expandable)
+		return rest >= MEM_GRANULE;
+	return size < layout->settings.max_split && rest > MEM_SMALL_MOST;
+}
+
+/* An unlisted free block is handed out. */
+static int hand_out(struct layout *layout, uint32_t number, uint64_t recorded, uint64_t requested,
+		    uint64_t size, uint32_t life, struct np_err *err)
+{
+	struct mem_block *block = &layout->blocks.item[number];
+	uint32_t rest;
+
+	if (should_cut(layout, block, size)) {
+		if (cut_block(layout, number, size, &rest, err) < 0 || list(layout, rest, err) < 0)
+			return NP_E_NOMEM;
+		block = &layout->blocks.item[number];
+	}
+	block->state = MEM_ALLOCATED;
+	block->requested = requested;
+	block->life = life;
+	layout->allocated += block->size;
+	layout->active += block->size;
+	layout->requested += requested;
+	return table_add(&layout->live, recorded, number, err);
+}
+
+int layout_follow(struct layout *layout, uint64_t address, uint64_t requested, uint64_t size,
+		  uint32_t life, bool *ret_fits, uint32_t *ret_block, struct np_err *err)
+{
+	uint64_t wanted = size ? size : layout_round(&layout->settings, requested);
+	uint32_t number = find_around(layout, address, wanted);
+	uint32_t rest;
+
+	*ret_fits = number != MEM_NONE && table_find(&layout->live, address) == MEM_NONE;
+	if (!*ret_fits)
+		return NP_OK;
+	unlist(layout, number);
+	if (layout->blocks.item[number].address < address) {
+		if (cut_block(layout, number, address - layout->blocks.item[number].address, &rest,
+			      err) < 0 ||
+		    list(layout, number, err) < 0)
+			return NP_E_NOMEM;
+		number = rest;
+	}
+	if (size && layout->blocks.item[number].size > size) {
+		if (cut_block(layout, number, size, &rest, err) < 0 || list(layout, rest, err) < 0)
+			return NP_E_NOMEM;
+	}
+	*ret_block = number;
+	return hand_out(layout, number, address, requested, wanted, life, err);
+}
+
+void layout_free_requested(struct layout *layout, uint32_t number)
+{
+	struct mem_block *block = &layout->blocks.item[number];
+
+	block->state = MEM_PENDING;
+	layout->allocated -= block->size;
+	layout->requested -= block->requested;
+}
+
+int layout_free_completed(struct layout *layout, uint64_t recorded, uint32_t number,
+			  struct np_err *err)
+{
+	struct mem_block *block = &layout->blocks.item[number];
+
+	table_remove(&layout->live, recorded);
+	layout->active -= block->size;
+	block->state = MEM_FREE;
+	block->life = MEM_NONE;
+	return list(layout, merge(layout, number), err);
+}
+
+/* The address of a new segment: the recorded one, or one of our own. */
+static uint64_t place(struct layout *layout, uint64_t size)
+{
+	uint64_t address = layout->next_address;
+
+	if (layout->places_used < layout->places.count &&
+	    layout->places.item[layout->places_used].size == size)
+		return layout->places.item[layout->places_used++].address;
+	layout->next_address += round_up(size, MEM_SMALL_SEGMENT);
+	return address;
+}
+
+static int add_plain(struct layout *layout, uint64_t size, uint32_t key, uint32_t *ret,
+		     struct np_err *err)
+{
+	uint64_t bytes = round_up(size, MEM_SMALL_SEGMENT);
+	uint64_t address;
+	bool fits;
+
+	if (layout_key_small(key))
+		bytes = MEM_SMALL_SEGMENT;
+	else if (size < MEM_LARGE_FROM)
+		bytes = layout->settings.large_segment;
+	address = place(layout, bytes);
+	if (note_call(layout, address, bytes, true, err) < 0 ||
+	    layout_add_segment(layout, address, bytes, key, false, &fits, err) < 0)
+		return NP_E_NOMEM;
+	if (!fits)
+		return np_fail(err, NP_E_RANGE, "a segment lies where another is");
+	*ret = table_find(&layout->vacant, address);
+	return NP_OK;
+}
+
+static uint64_t page_of(const struct layout *layout, uint32_t key)
+{
+	return layout_key_small(key) ? MEM_SMALL_SEGMENT : layout->settings.large_segment;
+}
+
+/* Map whole pages for at least `size` bytes of an unmapped block; gives the free block. */
+static int map_pages(struct layout *layout, uint32_t number, uint64_t size, uint32_t *ret,
+		     struct np_err *err)
+{
+	uint64_t bytes = round_up(size, page_of(layout, layout->blocks.item[number].key));
+	uint32_t rest;
+
+	unlist(layout, number);
+	if (bytes < layout->blocks.item[number].size) {
+		if (cut_block(layout, number, bytes, &rest, err) < 0 || list(layout, rest, err) < 0)
+			return NP_E_NOMEM;
+	}
+	bytes = layout->blocks.item[number].size;
+	layout->blocks.item[number].state = MEM_FREE;
+	layout->reserved += bytes;
+	if (note_call(layout, layout->blocks.item[number].address, bytes, true, err) < 0)
+		return NP_E_NOMEM;
+	*ret = merge(layout, number);
+	return list(layout, *ret, err);
+}
+
+/* Where a run of free and unmapped bytes begins that is long enough, or MEM_NONE. */
+static uint32_t find_run(const struct layout *layout, uint64_t size, uint32_t key)
+{
+	const struct mem_block *blocks = layout->blocks.item;
+
+	for (size_t i = 0; i < layout->unmapped.count; i++) {
+		uint32_t begin = layout->unmapped.item[i].block;
+		uint64_t run = 0;
+
+		if (layout->unmapped.item[i].key != key)
+			continue;
+		if (blocks[begin].previous != MEM_NONE &&
+		    blocks[blocks[begin].previous].state == MEM_FREE)
+			begin = blocks[begin].previous;
+		for (uint32_t at = begin;
+		     at != MEM_NONE && run < size &&
+		     (blocks[at].state == MEM_FREE || blocks[at].state == MEM_UNMAPPED);
+		     at = blocks[at].next)
+			run += blocks[at].size;
+		if (run >= size)
+			return begin;
+	}
+	return MEM_NONE;
+}
+
+static int add_expandable(struct layout *layout, uint64_t size, uint32_t key, uint32_t *ret,
+			  struct np_err *err)
+{
+	uint32_t number = find_run(layout, size, key);
+
+	if (number == MEM_NONE) {
+		uint64_t base = round_up(layout->next_address, page_of(layout, key));
+		struct mem_block range = { .address = base,
+					   .size = round_up(VIRTUAL_RANGE + size,
+							    page_of(layout, key)),
+					   .previous = MEM_NONE,
+					   .next = MEM_NONE,
+					   .key = key,
+					   .life = MEM_NONE,
+					   .state = MEM_UNMAPPED };
+
+		layout->next_address = base + range.size;
+		if (new_block(layout, &range, &number, err) < 0 || list(layout, number, err) < 0)
+			return NP_E_NOMEM;
+	}
+	if (layout->blocks.item[number].state == MEM_UNMAPPED) {
+		uint64_t most = layout->blocks.item[number].size;
+
+		if (map_pages(layout, number, size < most ? size : most, &number, err) < 0)
+			return NP_E_NOMEM;
+	}
+	while (layout->blocks.item[number].size < size) {
+		const struct mem_block *block = &layout->blocks.item[number];
+		uint64_t missing = size - block->size;
+		uint64_t most = layout->blocks.item[block->next].size;
+
+		if (map_pages(layout, block->next, missing < most ? missing : most, &number, err) <
+		    0)
+			return NP_E_NOMEM;
+	}
+	*ret = number;
+	return NP_OK;
+}
+
+/* What a free block could grow to. */
+static uint64_t potential(const struct layout *layout, uint32_t number)
+{
+	const struct mem_block *block = &layout->blocks.item[number];
+	uint64_t size = block->size;
+
+	if (block->next != MEM_NONE && layout->blocks.item[block->next].state == MEM_UNMAPPED)
+		size += layout->blocks.item[block->next].size;
+	return size;
+}
+
+static uint32_t best_fit(const struct layout *layout, uint64_t size, uint32_t key)
+{
+	const struct mem_settings *settings = &layout->settings;
+	const struct mem_free what = { .size = size, .key = key };
+	size_t at = lower_bound(layout->free.item, layout->free.count, &what);
+	uint64_t found;
+
+	if (at == layout->free.count || layout->free.item[at].key != key)
+		return MEM_NONE;
+	while (settings->expandable && at + 1 < layout->free.count &&
+	       layout->free.item[at + 1].key == key &&
+	       potential(layout, layout->free.item[at + 1].block) <
+		       potential(layout, layout->free.item[at].block))
+		at++;
+	found = layout->free.item[at].size;
+	if (size < settings->max_split && found >= settings->max_split)
+		return MEM_NONE;
+	if (size >= settings->max_split && found >= size + settings->non_split_rounding)
+		return MEM_NONE;
+	return layout->free.item[at].block;
+}
+
+/* Large blocks of expandable segments begin at aligned addresses where they fit. */
+static int align_block(struct layout *layout, uint32_t *number, uint64_t size, struct np_err *err)
+{
+	const struct mem_settings *settings = &layout->settings;
+	const struct mem_block *block = &layout->blocks.item[*number];
+	uint64_t skip;
+	uint32_t rest;
+
+	if (!settings->expandable || settings->align == 0 || size < MEM_SMALL_SEGMENT)
+		return NP_OK;
+	skip = round_up(block->address, settings->align) - block->address;
+	if (skip == 0 || block->size < skip + size)
+		return NP_OK;
+	if (cut_block(layout, *number, skip, &rest, err) < 0 || list(layout, *number, err) < 0)
+		return NP_E_NOMEM;
+	*number = rest;
+	return NP_OK;
+}
+
+int layout_allocate(struct layout *layout, uint64_t recorded, uint64_t requested, uint8_t pool,
+		    uint16_t stream, uint32_t life, uint32_t *ret_block, struct np_err *err)
+{
+	uint64_t size = layout_round(&layout->settings, requested);
+	uint32_t key = layout_key(pool, size <= MEM_SMALL_MOST, stream);
+	uint32_t number = best_fit(layout, size, key);
+	int rc = NP_OK;
+
+	if (number == MEM_NONE)
+		rc = layout->settings.expandable ? add_expandable(layout, size, key, &number, err)
+						 : add_plain(layout, size, key, &number, err);
+	if (rc < 0)
+		return rc;
+	unlist(layout, number);
+	rc = align_block(layout, &number, size, err);
+	if (rc < 0)
+		return rc;
+	*ret_block = number;
+	return hand_out(layout, number, recorded, requested, size, life, err);
+}
+
+/* Whole pages of a free block of an expandable segment are unmapped. */
+static int unmap_pages(struct layout *layout, uint32_t number, struct np_err *err)
+{
+	const struct mem_block *block = &layout->blocks.item[number];
+	uint64_t page = page_of(layout, block->key);
+	uint64_t begin = round_up(block->address, page);
+	uint64_t end = (block->address + block->size) / page * page;
+
+	if (end <= begin)
+		return NP_OK;
+	unlist(layout, number);
+	if (cut_out(layout, &number, begin, end - begin, err) < 0 ||
+	    note_call(layout, begin, end - begin, false, err) < 0)
+		return NP_E_NOMEM;
+	layout->reserved -= end - begin;
+	layout->blocks.item[number].state = MEM_UNMAPPED;
+	return list(layout, merge(layout, number), err);
+}
+
+int layout_release_cached(struct layout *layout, struct np_err *err)
+{
+	NP_VEC(struct mem_free) cached = { 0 };
+	int rc = NP_OK;
+
+	/* The list changes underneath: walk a copy. */
+	if (layout->free.count == 0)
+		return NP_OK;
+	if (np_vec_reserve(&cached, layout->free.count, err) < 0)
+		return NP_E_NOMEM;
+	memcpy(cached.item, layout->free.item, layout->free.count * sizeof(*cached.item));
+	cached.count = layout->free.count;
+	for (size_t i = 0; rc == NP_OK && i < cached.count; i++) {
+		uint32_t number = cached.item[i].block;
+		const struct mem_block *block = &layout->blocks.item[number];
+
+		if (layout->settings.expandable) {
+			rc = unmap_pages(layout, number, err);
+		} else if (block->previous == MEM_NONE && block->next == MEM_NONE) {
+			rc = note_call(layout, block->address, block->size, false, err);
+			unlist(layout, number);
+			take_out(layout, number);
+		}
+	}
+	np_vec_release(&cached);
+	return rc;
+}
+
+void layout_gaps(const struct layout *layout, struct layout_gaps *ret)
+{
+	*ret = (struct layout_gaps){ 0 };
+	for (size_t i = 0; i < layout->blocks.count; i++) {
+		const struct mem_block *block = &layout->blocks.item[i];
+		uint64_t stuck = block->size;
+
+		if (block->state == MEM_SPARE)
+			continue;
+		ret->segments += block->previous == MEM_NONE && block->state != MEM_UNMAPPED;
+		if (block->state != MEM_FREE)
+			continue;
+		if (layout->settings.expandable) {
+			uint64_t page = page_of(layout, block->key);
+			uint64_t begin = round_up(block->address, page);
+			uint64_t end = (block->address + block->size) / page * page;
+
+			stuck -= end > begin ? end - begin : 0;
+		} else if (block->previous == MEM_NONE && block->next == MEM_NONE) {
+			stuck = 0;
+		}
+		ret->free += block->size;
+		ret->stuck += stuck;
+		ret->stuck_blocks += stuck > 0;
+		if (layout_key_small(block->key))
+			ret->small += block->size;
+		if (block->size > ret->largest)
+			ret->largest = block->size;
+	}
+}

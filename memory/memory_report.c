@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `npuprof memory` prints: lines and tables, JSON, CSV. */
+#include "memory_report.h"
+
+#include "npuprof/jsonout.h"
+#include "npuprof/page.h"
+#include "npuprof/relation.h"
+#include "npuprof/text.h"
+
+/* More inconsistent events than this part: the curve is not to be trusted. */
+#define TRUST_PART 100
+
+void memory_report_release(struct memory_report *report)
+{
+	for (size_t i = 0; i < report->results.count; i++) {
+		free(report->results.item[i].path);
+		history_free(report->results.item[i].history);
+		composition_free(report->results.item[i].composition);
+	}
+	np_vec_release(&report->results);
+}
+
+static const char *label(const struct memory_result *result, np_str id)
+{
+	return np_strtab_text(result->composition->labels, id);
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole > 0 ? 100 * (double)part / (double)whole : 0;
+}
+
+/* "rank 3", or the name of the file where it does not tell. */
+static void add_who(struct np_buf *buf, const struct memory_result *result)
+{
+	if (result->rank != NP_UNKNOWN)
+		np_buf_printf(buf, "rank %lld", (long long)result->rank);
+	else
+		np_buf_add(buf, np_text_last_part(result->path));
+	if (result->device > 0)
+		np_buf_printf(buf, " device %zu", result->device);
+}
+
+/* The one with the largest peak reserved: nobody is nearer to the limit if all have the same. */
+static const struct memory_result *nearest(const struct memory_report *report)
+{
+	const struct memory_result *found = &report->results.item[0];
+
+	for (size_t i = 1; i < report->results.count; i++) {
+		if (report->results.item[i].history->reserved.bytes >
+		    found->history->reserved.bytes)
+			found = &report->results.item[i];
+	}
+	return found;
+}
+
+static void say_peaks(struct np_buf *buf, const struct memory_report *report,
+		      const struct memory_result *result)
+{
+	const struct history *history = result->history;
+	bool late = history->start_ranges.count > 0;
+
+	add_who(buf, result);
+	np_buf_add(buf, report->results.count > 1 ? " needs most: peak allocated "
+						  : ": peak allocated ");
+	np_text_bytes(buf, (int64_t)history->allocated.bytes);
+	np_buf_printf(buf, " at event %zu (requested ", history->allocated.at);
+	np_text_bytes(buf, (int64_t)history->requested.bytes);
+	np_buf_add(buf, "), peak reserved ");
+	np_text_bytes(buf, (int64_t)history->reserved.bytes);
+	np_buf_printf(buf, " at event %zu%s; ", history->reserved.at,
+		      late ? ", since recording began" : "");
+	if (result->limit == NP_UNKNOWN) {
+		np_buf_add(buf, "the size of the device is not known\n");
+		return;
+	}
+	np_text_bytes(buf, result->limit - (int64_t)history->reserved.bytes);
+	np_buf_add(buf, " below the limit at which it ran out\n");
+}
+
+static void say_composition(struct np_buf *buf, const struct memory_report *report,
+			    const struct memory_result *result)
+{
+	size_t count = result->composition->groups.count;
+
+	if (count == 0)
+		return;
+	np_buf_printf(buf, "at %s: ", report->moment);
+	for (size_t i = 0; i < count && i < 3; i++) {
+		const struct mem_group *group = &result->composition->groups.item[i];
+
+		np_buf_printf(buf, "%s%s ", i > 0 ? ", " : "", label(result, group->label));
+		np_text_bytes(buf, (int64_t)group->bytes);
+		np_buf_printf(buf, " (%.0f%%)", percent(group->bytes, result->at_allocated));
+	}
+	np_buf_add(buf, "\n");
+}
+
+static void say_gaps(struct np_buf *buf, const struct memory_result *result)
+{
+	np_buf_add(buf, "free within reserved: ");
+	np_text_bytes(buf, (int64_t)result->gaps.free);
+	np_buf_printf(buf, " (%.1f%%), largest piece ",
+		      percent(result->gaps.free, result->at_reserved));
+	np_text_bytes(buf, (int64_t)result->gaps.largest);
+	np_buf_add(buf, ", stuck in segments in use ");
+	np_text_bytes(buf, (int64_t)result->gaps.stuck);
+	np_buf_add(buf, "; rounding ");
+	np_text_bytes(buf, (int64_t)(result->at_allocated - result->at_requested));
+	np_buf_add(buf, "\n");
+}
+
+static void say_survivors(struct np_buf *buf, const struct memory_result *result)
+{
+	const struct composition *composition = result->composition;
+
+	if (composition->never_freed == 0) {
+		np_buf_add(buf, "all that was allocated in the record was freed\n");
+	} else {
+		np_buf_printf(buf, "never freed: %zu blocks, ", composition->never_freed);
+		np_text_bytes(buf, (int64_t)composition->never_freed_bytes);
+		np_buf_add(buf, composition->leaks.count > 0 ? "\n" : "; none of it grows\n");
+	}
+	for (size_t i = 0; i < composition->leaks.count && i < 3; i++) {
+		const struct mem_leak *leak = &composition->leaks.item[i];
+
+		np_buf_printf(buf, "grows: %s leaves ", label(result, leak->label));
+		np_text_bytes(buf, (int64_t)leak->per_occasion);
+		np_buf_printf(buf, " each time, %zu times, never freed\n", leak->occasions);
+	}
+	if (composition->transient.bytes == 0)
+		return;
+	np_buf_printf(buf, "brief at the peak: %s, %zu blocks, ",
+		      label(result, composition->transient.label), composition->transient.blocks);
+	np_text_bytes(buf, (int64_t)composition->transient.bytes);
+	np_buf_add(buf, "; without them the peak would be ");
+	np_text_bytes(buf, (int64_t)composition->peak_without);
+	np_buf_add(buf, "\n");
+}
+
+static void say_trust(struct np_buf *buf, const struct memory_result *result)
+{
+	const struct history *history = result->history;
+
+	if (history->count == 0)
+		np_buf_add(buf, "no history was recorded: only the state at the dump is known\n");
+	if (history->inconsistent > 0)
+		np_buf_printf(buf, "%zu of %zu events contradict others%s\n", history->inconsistent,
+			      history->count,
+			      history->inconsistent * TRUST_PART > history->count
+				      ? ": the figures are not to be trusted"
+				      : "");
+}
+
+static struct np_grid *ranks_grid(const struct memory_report *report)
+{
+	static const struct np_grid_column columns[] = {
+		{ "rank", NP_RIGHT, NP_UNCUT },          { "file", NP_LEFT, NP_CUT_MIDDLE },
+		{ "device", NP_RIGHT, NP_UNCUT },        { "peak allocated", NP_RIGHT, NP_UNCUT },
+		{ "peak reserved", NP_RIGHT, NP_UNCUT }, { "largest gap", NP_RIGHT, NP_UNCUT },
+		{ "never freed", NP_RIGHT, NP_UNCUT },   { "out of memory", NP_RIGHT, NP_UNCUT },
+	};
+	struct np_grid *grid = np_grid_new(columns, NP_COUNT(columns));
+
+	for (size_t i = 0; grid && i < report->results.count; i++) {
+		const struct memory_result *result = &report->results.item[i];
+
+		if (result->rank == NP_UNKNOWN)
+			np_grid_cell(grid, "?");
+		else
+			np_grid_printf(grid, "%lld", (long long)result->rank);
+		np_grid_cell(grid, np_text_last_part(result->path));
+		np_grid_printf(grid, "%zu", result->device);
+		np_grid_bytes(grid, (int64_t)result->history->allocated.bytes);
+		np_grid_bytes(grid, (int64_t)result->history->reserved.bytes);
+		np_grid_bytes(grid, (int64_t)result->history->gap.bytes);
+		np_grid_bytes(grid, (int64_t)result->composition->never_freed_bytes);
+		np_grid_printf(grid, "%zu", result->history->actions[SNAP_OOM]);
+	}
+	return grid;
+}
+
+static struct np_grid *groups_grid(const struct memory_report *report,
+				   const struct memory_result *result)
+{
+	static const struct np_grid_column columns[] = {
+		{ "what", NP_LEFT, NP_CUT_MIDDLE },
+		{ "allocated", NP_RIGHT, NP_UNCUT },
+		{ "share", NP_RIGHT, NP_UNCUT },
+		{ "blocks", NP_RIGHT, NP_UNCUT },
+	};
+	struct np_grid *grid = np_grid_new(columns, NP_COUNT(columns));
+
+	for (size_t i = 0; grid && i < result->composition->groups.count && i < report->top; i++) {
+		const struct mem_group *group = &result->composition->groups.item[i];
+
+		np_grid_cell(grid, label(result, group->label));
+		np_grid_bytes(grid, (int64_t)group->bytes);
+		np_grid_printf(grid, "%.1f%%", percent(group->bytes, result->at_allocated));
+		np_grid_printf(grid, "%zu", group->blocks);
+	}
+	return grid;
+}
+
+int memory_report_page(const struct memory_report *report, bool markdown, struct np_buf *buf,
+		       struct np_err *err)
+{
+	const struct memory_result *result = nearest(report);
+	NP_CLEANUP(np_page_release) struct np_page page = { 0 };
+	NP_CLEANUP(np_buf_release) struct np_buf lines = NP_BUF_INIT;
+	struct np_section *section = np_page_add(&page, "Memory");
+
+	say_peaks(&lines, report, result);
+	say_composition(&lines, report, result);
+	say_gaps(&lines, result);
+	say_survivors(&lines, result);
+	say_trust(&lines, result);
+	/* Names of files and functions are foreign. */
+	for (const char *line = lines.text; *line;) {
+		size_t length = strcspn(line, "\n");
+
+		np_text_safe(&section->text, line, length);
+		np_buf_add_char(&section->text, '\n');
+		line += length + (line[length] == '\n');
+	}
+	section = np_page_add(&page, "Ranks");
+	section->grid = ranks_grid(report);
+	section = np_page_add(&page, "What fills it");
+	section->grid = groups_grid(report, result);
+	if (!page.sections[1].grid || !page.sections[2].grid)
+		return np_fail_nomem(err, "a page");
+	if (np_buf_check(&lines, err) < 0)
+		return NP_E_NOMEM;
+	return markdown ? np_page_write_markdown(&page, buf, err)
+			: np_page_write(&page, buf, report->width, report->color, err);
+}
+
+static void put_peak(struct np_jsonout *out, const char *key, const struct mem_peak *peak)
+{
+	np_jsonout_object_line(out, key);
+	np_jsonout_integer(out, "bytes", (int64_t)peak->bytes);
+	np_jsonout_integer(out, "event", (int64_t)peak->at);
+	np_jsonout_end(out);
+}
+
+static void put_gaps(struct np_jsonout *out, const struct layout_gaps *gaps)
+{
+	np_jsonout_integer(out, "segments", (int64_t)gaps->segments);
+	np_jsonout_integer(out, "free_bytes", (int64_t)gaps->free);
+	np_jsonout_integer(out, "free_small_pool_bytes", (int64_t)gaps->small);
+	np_jsonout_integer(out, "largest_free_bytes", (int64_t)gaps->largest);
+	np_jsonout_integer(out, "stuck_bytes", (int64_t)gaps->stuck);
+	np_jsonout_integer(out, "stuck_blocks", (int64_t)gaps->stuck_blocks);
+}
+
+static void put_history(struct np_jsonout *out, const struct memory_result *result)
+{
+	const struct history *history = result->history;
+
+	np_jsonout_integer(out, "events", (int64_t)history->count);
+	np_jsonout_object_line(out, "actions");
+	for (size_t i = 0; i < SNAP_ACTIONS; i++) {
+		if (history->actions[i] > 0)
+			np_jsonout_integer(out, snapshot_action_name((enum snap_action)i),
+					   (int64_t)history->actions[i]);
+	}
+	np_jsonout_end(out);
+	np_jsonout_integer(out, "release_runs", (int64_t)history->release_runs);
+	np_jsonout_integer(out, "inconsistent_events", (int64_t)history->inconsistent);
+	np_jsonout_bool(out, "expandable_segments", history->settings.expandable);
+	np_jsonout_object_line(out, "before_record");
+	np_jsonout_integer(out, "segments", (int64_t)history->start_ranges.count);
+	np_jsonout_integer(out, "reserved_bytes", (int64_t)history->start_reserved);
+	np_jsonout_integer(out, "blocks", (int64_t)history->start_blocks.count);
+	np_jsonout_integer(out, "allocated_bytes", (int64_t)history->start_allocated);
+	np_jsonout_integer(out, "requested_bytes", (int64_t)history->start_requested);
+	np_jsonout_end(out);
+	put_peak(out, "peak_allocated", &history->allocated);
+	put_peak(out, "peak_active", &history->active);
+	put_peak(out, "peak_reserved", &history->reserved);
+	put_peak(out, "peak_requested", &history->requested);
+	put_peak(out, "largest_gap", &history->gap);
+	np_jsonout_integer(out, "workspace_bytes", (int64_t)result->workspace);
+	np_jsonout_integer(out, "limit_bytes", result->limit);
+	np_jsonout_object_line(out, "end");
+	np_jsonout_integer(out, "allocated_bytes", (int64_t)history->end_allocated);
+	np_jsonout_integer(out, "requested_bytes", (int64_t)history->end_requested);
+	np_jsonout_integer(out, "reserved_bytes", (int64_t)history->end_reserved);
+	put_gaps(out, &history->end_gaps);
+	np_jsonout_end(out);
+}
+
+static void put_survivors(struct np_jsonout *out, const struct memory_result *result)
+{
+	const struct composition *composition = result->composition;
+	const struct mem_life *freed = &composition->largest_freed;
+
+	np_jsonout_object_line(out, "never_freed");
+	np_jsonout_integer(out, "blocks", (int64_t)composition->never_freed);
+	np_jsonout_integer(out, "bytes", (int64_t)composition->never_freed_bytes);
+	np_jsonout_integer(out, "requested_bytes", (int64_t)composition->never_freed_requested);
+	np_jsonout_end(out);
+	np_jsonout_array(out, "grows");
+	for (size_t i = 0; i < composition->leaks.count; i++) {
+		const struct mem_leak *leak = &composition->leaks.item[i];
+
+		np_jsonout_object_line(out, NULL);
+		np_jsonout_text(out, "what", label(result, leak->label));
+		np_jsonout_integer(out, "times", (int64_t)leak->occasions);
+		np_jsonout_integer(out, "blocks", (int64_t)leak->blocks);
+		np_jsonout_integer(out, "bytes", (int64_t)leak->bytes);
+		np_jsonout_integer(out, "bytes_each_time", (int64_t)leak->per_occasion);
+		np_jsonout_end(out);
+	}
+	np_jsonout_end(out);
+	if (freed->size > 0) {
+		np_jsonout_object_line(out, "largest_freed");
+		np_jsonout_integer(out, "bytes", (int64_t)freed->size);
+		np_jsonout_integer(out, "requested_bytes", (int64_t)freed->requested);
+		np_jsonout_integer(out, "event", freed->birth);
+		np_jsonout_integer(out, "lived_events", (int64_t)freed->done - freed->birth);
+		np_jsonout_end(out);
+	}
+	if (composition->transient.bytes > 0) {
+		np_jsonout_object_line(out, "brief_at_peak");
+		np_jsonout_text(out, "what", label(result, composition->transient.label));
+		np_jsonout_integer(out, "bytes", (int64_t)composition->transient.bytes);
+		np_jsonout_integer(out, "blocks", (int64_t)composition->transient.blocks);
+		np_jsonout_integer(out, "peak_without_bytes", (int64_t)composition->peak_without);
+		np_jsonout_end(out);
+	}
+}
+
+static void put_result(struct np_jsonout *out, const struct memory_report *report,
+		       const struct memory_result *result)
+{
+	np_jsonout_object(out, NULL);
+	np_jsonout_text(out, "file", result->path);
+	np_jsonout_integer(out, "rank", result->rank);
+	np_jsonout_integer(out, "device", (int64_t)result->device);
+	put_history(out, result);
+	np_jsonout_object(out, "at");
+	np_jsonout_text(out, "moment", report->moment);
+	np_jsonout_integer(out, "event", (int64_t)result->at);
+	np_jsonout_integer(out, "allocated_bytes", (int64_t)result->at_allocated);
+	np_jsonout_integer(out, "requested_bytes", (int64_t)result->at_requested);
+	np_jsonout_integer(out, "rounding_bytes",
+			   (int64_t)(result->at_allocated - result->at_requested));
+	np_jsonout_integer(out, "reserved_bytes", (int64_t)result->at_reserved);
+	np_jsonout_integer(out, "blocks", (int64_t)result->peak_blocks);
+	put_gaps(out, &result->gaps);
+	np_jsonout_text(out, "by", report->by);
+	np_jsonout_array(out, "groups");
+	for (size_t i = 0; i < result->composition->groups.count; i++) {
+		const struct mem_group *group = &result->composition->groups.item[i];
+
+		np_jsonout_object_line(out, NULL);
+		np_jsonout_text(out, "what", label(result, group->label));
+		np_jsonout_integer(out, "bytes", (int64_t)group->bytes);
+		np_jsonout_integer(out, "requested_bytes", (int64_t)group->requested);
+		np_jsonout_integer(out, "blocks", (int64_t)group->blocks);
+		np_jsonout_end(out);
+	}
+	np_jsonout_end(out);
+	np_jsonout_end(out);
+	put_survivors(out, result);
+	np_jsonout_end(out);
+}
+
+int memory_report_json(const struct memory_report *report, void *stream, struct np_err *err)
+{
+	struct np_jsonout out;
+	int rc;
+
+	np_jsonout_init(&out, stream);
+	np_jsonout_object(&out, NULL);
+	np_jsonout_text(&out, "schema", "npuprof.memory/1");
+	np_jsonout_array(&out, "skipped");
+	np_jsonout_notes(&out, report->notes, NP_NOTE_SKIPPED);
+	np_jsonout_end(&out);
+	np_jsonout_array(&out, "ranks");
+	for (size_t i = 0; i < report->results.count; i++)
+		put_result(&out, report, &report->results.item[i]);
+	np_jsonout_end(&out);
+	np_jsonout_end(&out);
+	rc = np_jsonout_finish(&out, err);
+	np_jsonout_release(&out);
+	return rc;
+}
+
+static int produce_groups(const void *model, struct np_sink *sink, struct np_err *err)
+{
+	const struct memory_report *report = model;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < report->results.count; i++) {
+		const struct memory_result *result = &report->results.item[i];
+
+		for (size_t j = 0; rc == NP_OK && j < result->composition->groups.count; j++) {
+			const struct mem_group *group = &result->composition->groups.item[j];
+			const struct np_cell cells[] = {
+				np_cell_text(result->path),
+				np_cell_integer(result->rank),
+				np_cell_integer((int64_t)result->device),
+				np_cell_integer((int64_t)result->at),
+				np_cell_text(label(result, group->label)),
+				np_cell_integer((int64_t)group->bytes),
+				np_cell_integer((int64_t)group->requested),
+				np_cell_integer((int64_t)group->blocks),
+			};
+
+			rc = np_sink_row(sink, cells, err);
+		}
+	}
+	return rc;
+}
+
+int memory_report_csv(const struct memory_report *report, void *stream, struct np_err *err)
+{
+	static const struct np_column columns[] = {
+		{ "file", NP_TEXT },
+		{ "rank", NP_INTEGER },
+		{ "device", NP_INTEGER },
+		{ "event", NP_INTEGER },
+		{ "what", NP_TEXT },
+		{ "bytes", NP_INTEGER },
+		{ "requested_bytes", NP_INTEGER },
+		{ "blocks", NP_INTEGER },
+	};
+	static const struct np_relation groups = {
+		.name = "np_memory_groups",
+		.summary = "what fills the memory of each rank",
+		.columns = columns,
+		.column_count = NP_COUNT(columns),
+		.produce = produce_groups,
+	};
+
+	return np_csv_write(&groups, report, stream, err);
+}

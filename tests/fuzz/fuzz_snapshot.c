@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory snapshots: whatever is read can be played, and what is alive sums to what is allocated. */
+#include "memory/engine/composition.h"
+
+/* NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void must(bool condition)
+{
+	if (!condition)
+		abort();
+}
+
+static void play(const struct snapshot *snapshot)
+{
+	NP_CLEANUP(history_freep) struct history *history = NULL;
+	NP_CLEANUP(composition_freep) struct composition *composition = NULL;
+	struct np_err err = NP_ERR_INIT;
+	uint64_t sum = 0;
+
+	must(history_new(snapshot, 0, &history, &err) == NP_OK);
+	must(composition_new(history, history->allocated.at, MEM_BY_USER, &composition, &err) ==
+	     NP_OK);
+	for (size_t i = 0; i < composition->groups.count; i++)
+		sum += composition->groups.item[i].bytes;
+	must(history->inconsistent > 0 || history->count == 0 || sum == history->allocated.bytes);
+}
+
+/* NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	NP_CLEANUP(snapshot_freep) struct snapshot *snapshot = NULL;
+	struct np_err err = NP_ERR_INIT;
+
+	if (snapshot_read_bytes(data, size, "fuzz", &snapshot, &err) == NP_OK)
+		play(snapshot);
+	return 0;
+}
