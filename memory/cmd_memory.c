@@ -139,7 +139,7 @@ const struct np_cmd np_cmd_memory = {
 };
 
 /* What is being done. */
-struct job {
+struct memory_job {
 	const struct memory_options *options;
 	size_t at; /* event, if `at_event` */
 	bool at_event;
@@ -155,7 +155,7 @@ static bool is_snapshot(const char *name)
 	       np_text_ends(name, ".pickle.gz") || np_text_ends(name, ".pkl.gz");
 }
 
-static int add_file(struct job *job, char *path, struct np_err *err)
+static int add_file(struct memory_job *job, char *path, struct np_err *err)
 {
 	char **added = np_vec_add(&job->files.list, err);
 
@@ -167,7 +167,7 @@ static int add_file(struct job *job, char *path, struct np_err *err)
 	return NP_OK;
 }
 
-static int find_files(struct job *job, const char *dir, unsigned depth, struct np_err *err)
+static int find_files(struct memory_job *job, const char *dir, unsigned depth, struct np_err *err)
 {
 	struct np_names names = { 0 };
 	int rc = np_names_read(dir, &names, err);
@@ -191,7 +191,7 @@ static int find_files(struct job *job, const char *dir, unsigned depth, struct n
 	return rc;
 }
 
-static int find_all(struct job *job, struct np_err *err)
+static int find_all(struct memory_job *job, struct np_err *err)
 {
 	const struct np_opt_list *dirs = &job->options->common.dirs;
 	int rc = NP_OK;
@@ -247,7 +247,7 @@ static bool rank_of_mindspeed(const char *name, int64_t *ret)
 	return stamp > 0 && stamp < 8 && at[stamp] == '.' && np_text_to_int(at, stamp, ret);
 }
 
-static int64_t find_rank(const struct job *job, const char *path)
+static int64_t find_rank(const struct memory_job *job, const char *path)
 {
 	const char *name = np_text_last_part(path);
 	char *above = strndup(path, (size_t)(name - path));
@@ -270,11 +270,11 @@ static int64_t find_rank(const struct job *job, const char *path)
 /* What the process could have: reserved and what the device still had, when it ran out. */
 static int find_limit(struct memory_result *result, struct np_err *err)
 {
-	const struct history *history = result->history;
+	const struct mem_history *history = result->history;
 
 	result->limit = NP_UNKNOWN;
 	for (size_t i = history->count; i > 0; i--) {
-		struct layout layout;
+		struct mem_layout layout;
 		int rc;
 
 		if (history->events[i - 1].action != SNAP_OOM)
@@ -287,10 +287,10 @@ static int find_limit(struct memory_result *result, struct np_err *err)
 	return NP_OK;
 }
 
-static int measure(struct job *job, struct memory_result *result, struct np_err *err)
+static int measure(struct memory_job *job, struct memory_result *result, struct np_err *err)
 {
-	struct history *history = result->history;
-	struct layout layout;
+	struct mem_history *history = result->history;
+	struct mem_layout layout;
 	int rc;
 
 	result->at = history->allocated.at;
@@ -314,7 +314,7 @@ static int measure(struct job *job, struct memory_result *result, struct np_err 
 	return rc == NP_OK ? find_limit(result, err) : rc;
 }
 
-static int add_device(struct job *job, const char *path, const struct snapshot *snapshot,
+static int add_device(struct memory_job *job, const char *path, const struct snapshot *snapshot,
 		      size_t device, struct np_err *err)
 {
 	struct memory_result result = { .device = device };
@@ -353,7 +353,7 @@ static bool is_used(const struct snapshot *snapshot, size_t device)
 	return false;
 }
 
-static int read_file(struct job *job, const char *path, struct np_err *err)
+static int read_file(struct memory_job *job, const char *path, struct np_err *err)
 {
 	NP_CLEANUP(snapshot_freep) struct snapshot *snapshot = NULL;
 	size_t devices = 0;
@@ -397,7 +397,7 @@ static int order_results(const void *a, const void *b)
 	return order ? order : np_order((int64_t)result_a->device, (int64_t)result_b->device);
 }
 
-static int print(const struct job *job, struct np_err *err)
+static int print(const struct memory_job *job, struct np_err *err)
 {
 	const struct np_common *common = &job->options->common;
 	struct np_buf buf = NP_BUF_INIT;
@@ -414,7 +414,7 @@ static int print(const struct job *job, struct np_err *err)
 	return rc;
 }
 
-static int run(struct job *job)
+static int run(struct memory_job *job)
 {
 	const struct memory_options *options = job->options;
 	struct np_err err = NP_ERR_INIT;
@@ -454,7 +454,7 @@ static int run(struct job *job)
 }
 
 /* What --at says. */
-static bool read_moment(struct job *job)
+static bool read_moment(struct memory_job *job)
 {
 	const char *at = job->options->at;
 	int64_t event;
@@ -470,7 +470,7 @@ static bool read_moment(struct job *job)
 
 static int memory(const struct memory_options *options)
 {
-	struct job job = { .options = options };
+	struct memory_job job = { .options = options };
 	int status;
 
 	job.report.by = bys[options->by];

@@ -57,7 +57,7 @@ static const struct memory_result *nearest(const struct memory_report *report)
 static void say_peaks(struct np_buf *buf, const struct memory_report *report,
 		      const struct memory_result *result)
 {
-	const struct history *history = result->history;
+	const struct mem_history *history = result->history;
 	bool late = history->start_ranges.count > 0;
 
 	add_who(buf, result);
@@ -140,7 +140,7 @@ static void say_survivors(struct np_buf *buf, const struct memory_result *result
 
 static void say_trust(struct np_buf *buf, const struct memory_result *result)
 {
-	const struct history *history = result->history;
+	const struct mem_history *history = result->history;
 
 	if (history->count == 0)
 		np_buf_add(buf, "no history was recorded: only the state at the dump is known\n");
@@ -255,7 +255,7 @@ static void put_gaps(struct np_jsonout *out, const struct layout_gaps *gaps)
 
 static void put_history(struct np_jsonout *out, const struct memory_result *result)
 {
-	const struct history *history = result->history;
+	const struct mem_history *history = result->history;
 
 	np_jsonout_integer(out, "events", (int64_t)history->count);
 	np_jsonout_object_line(out, "actions");

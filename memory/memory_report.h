@@ -12,7 +12,7 @@ struct memory_result {
 	char *path;
 	int64_t rank; /* NP_UNKNOWN: the name does not tell */
 	size_t device;
-	struct history *history; /* its snapshot is gone */
+	struct mem_history *history; /* its snapshot is gone */
 	struct composition *composition;
 	size_t at; /* the event that the composition is of */
 	uint64_t at_allocated;

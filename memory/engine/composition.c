@@ -60,7 +60,7 @@ static void name_stack(struct np_buf *buf, const struct snapshot *snapshot, uint
 		np_buf_add(buf, " (library)");
 }
 
-static bool is_brief(const struct history *history, const struct mem_life *life)
+static bool is_brief(const struct mem_history *history, const struct mem_life *life)
 {
 	size_t most = history->count / BRIEF_PART;
 
@@ -77,7 +77,7 @@ static const char *size_class(uint64_t size)
 	return size < 100 * MEM_MIB ? "below 100 MiB" : "100 MiB and more";
 }
 
-static const char *life_class(const struct history *history, const struct mem_life *life)
+static const char *life_class(const struct mem_history *history, const struct mem_life *life)
 {
 	if (life->birth == MEM_NONE)
 		return life->done == MEM_NONE ? "before the record, to its end"
@@ -87,7 +87,7 @@ static const char *life_class(const struct history *history, const struct mem_li
 	return is_brief(history, life) ? "freed soon" : "freed later";
 }
 
-static int label_of(const struct history *history, const struct mem_life *life, enum mem_by by,
+static int label_of(const struct mem_history *history, const struct mem_life *life, enum mem_by by,
 		    struct np_strtab *labels, np_str *ret, struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf buf = NP_BUF_INIT;
@@ -107,7 +107,7 @@ static int label_of(const struct history *history, const struct mem_life *life, 
 
 /* Labels of stacks are made once each; ids of labels are small numbers in their order. */
 struct labeller {
-	const struct history *history;
+	const struct mem_history *history;
 	enum mem_by by;
 	struct np_strtab *labels;
 	np_str *of_stack; /* NP_STR_NONE: not made yet */
@@ -166,7 +166,7 @@ static int order_groups(const void *a, const void *b)
 static int fill_groups(struct composition *composition, struct labeller *labeller, size_t at,
 		       struct np_err *err)
 {
-	const struct history *history = labeller->history;
+	const struct mem_history *history = labeller->history;
 	mem_groups groups = { 0 };
 	int rc = NP_OK;
 
@@ -199,7 +199,7 @@ static int fill_groups(struct composition *composition, struct labeller *labelle
 	return rc;
 }
 
-static void find_survivors(struct composition *composition, const struct history *history)
+static void find_survivors(struct composition *composition, const struct mem_history *history)
 {
 	for (size_t i = 0; i < history->lives.count; i++) {
 		const struct mem_life *life = &history->lives.item[i];
@@ -239,7 +239,7 @@ static int order_leaks(const void *a, const void *b)
 static int find_leaks(struct composition *composition, struct labeller *labeller,
 		      struct np_err *err)
 {
-	const struct history *history = labeller->history;
+	const struct mem_history *history = labeller->history;
 	size_t stacks = history->snapshot->stacks.count;
 	struct survivors *all = calloc(stacks, sizeof(*all));
 	size_t apart = history->count / OCCASION_PART + 1;
@@ -290,7 +290,7 @@ static int find_leaks(struct composition *composition, struct labeller *labeller
 static int find_peak_without(struct composition *composition, struct labeller *labeller,
 			     struct np_err *err)
 {
-	const struct history *history = labeller->history;
+	const struct mem_history *history = labeller->history;
 	int64_t *change = calloc(history->count + 1, sizeof(*change));
 	int64_t sum = 0;
 	int64_t peak;
@@ -324,7 +324,7 @@ static int find_peak_without(struct composition *composition, struct labeller *l
 static int find_transient(struct composition *composition, struct labeller *labeller,
 			  struct np_err *err)
 {
-	const struct history *history = labeller->history;
+	const struct mem_history *history = labeller->history;
 	mem_groups groups = { 0 };
 	int rc = NP_OK;
 
@@ -348,7 +348,7 @@ static int find_transient(struct composition *composition, struct labeller *labe
 	return rc;
 }
 
-int composition_new(const struct history *history, size_t at, enum mem_by by,
+int composition_new(const struct mem_history *history, size_t at, enum mem_by by,
 		    struct composition **ret, struct np_err *err)
 {
 	NP_CLEANUP(composition_freep)

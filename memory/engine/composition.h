@@ -42,7 +42,7 @@ struct composition {
 	uint64_t peak_without;
 };
 
-int composition_new(const struct history *history, size_t at, enum mem_by by,
+int composition_new(const struct mem_history *history, size_t at, enum mem_by by,
 		    struct composition **ret, struct np_err *err) NP_MUST_USE;
 void composition_free(struct composition *composition);
 void composition_freep(struct composition **composition);

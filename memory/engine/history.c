@@ -9,13 +9,13 @@
 #define LARGE_SEGMENT  (20 * MEM_MIB)
 #define NON_SPLIT_ROOM (20 * MEM_MIB)
 
-static bool belongs(const struct history *history, const struct snap_segment *segment)
+static bool belongs(const struct mem_history *history, const struct snap_segment *segment)
 {
 	return segment->device == (int64_t)history->device && !segment->workspace;
 }
 
 /* Did the blocks that are known get more than their size? Then this is an NPU's allocator. */
-static bool is_padded(const struct history *history)
+static bool is_padded(const struct mem_history *history)
 {
 	const struct snapshot *snapshot = history->snapshot;
 
@@ -33,7 +33,7 @@ static bool is_padded(const struct history *history)
 	return true;
 }
 
-static void find_settings(struct history *history)
+static void find_settings(struct mem_history *history)
 {
 	const struct snapshot *snapshot = history->snapshot;
 	bool gpu = snapshot->settings || snapshot->times.count > 0 || !is_padded(history);
@@ -56,7 +56,7 @@ static bool is_release(const struct snap_event *event)
 	return event->action == SNAP_SEGMENT_FREE || event->action == SNAP_SEGMENT_UNMAP;
 }
 
-static void count_actions(struct history *history)
+static void count_actions(struct mem_history *history)
 {
 	for (size_t i = 0; i < history->count; i++) {
 		history->actions[history->events[i].action]++;
@@ -74,7 +74,7 @@ static uint32_t event_key(const struct snap_event *event)
 	return layout_key(event->pool, small, event->stream);
 }
 
-static struct mem_range *add_range(struct history *history, uint64_t address, uint64_t size,
+static struct mem_range *add_range(struct mem_history *history, uint64_t address, uint64_t size,
 				   uint32_t key, bool expandable, struct np_err *err)
 {
 	struct mem_range *range = np_vec_add(&history->start_ranges, err);
@@ -84,13 +84,14 @@ static struct mem_range *add_range(struct history *history, uint64_t address, ui
 	return range;
 }
 
-static void drop_range(struct history *history, size_t i)
+static void drop_range(struct mem_history *history, size_t i)
 {
 	history->start_ranges.item[i] = history->start_ranges.item[--history->start_ranges.count];
 }
 
 /* Undo segment_alloc or segment_map: the bytes were not there before. */
-static int remove_range(struct history *history, const struct snap_event *event, struct np_err *err)
+static int remove_range(struct mem_history *history, const struct snap_event *event,
+			struct np_err *err)
 {
 	uint64_t end = event->address + event->size;
 
@@ -114,7 +115,7 @@ static int remove_range(struct history *history, const struct snap_event *event,
 }
 
 /* Undo segment_free or segment_unmap. Ranges that touch are one, if they are mapped. */
-static int restore_range(struct history *history, const struct snap_event *event,
+static int restore_range(struct mem_history *history, const struct snap_event *event,
 			 struct np_err *err)
 {
 	uint64_t address = event->address;
@@ -139,7 +140,7 @@ static int restore_range(struct history *history, const struct snap_event *event
 	return add_range(history, address, size, key, mapped, err) ? NP_OK : NP_E_NOMEM;
 }
 
-static int find_start_ranges(struct history *history, struct np_err *err)
+static int find_start_ranges(struct mem_history *history, struct np_err *err)
 {
 	const struct snapshot *snapshot = history->snapshot;
 	int rc = NP_OK;
@@ -165,7 +166,7 @@ static int find_start_ranges(struct history *history, struct np_err *err)
 }
 
 /* What is known of an address while the record is walked. */
-enum seen {
+enum mem_seen {
 	SEEN_BORN,
 	SEEN_FREED, /* free_requested */
 	SEEN_GONE,
@@ -176,7 +177,7 @@ struct walk_state {
 	NP_VEC(uint8_t) seen;
 };
 
-static int see(struct walk_state *state, uint64_t address, enum seen seen, struct np_err *err)
+static int see(struct walk_state *state, uint64_t address, enum mem_seen seen, struct np_err *err)
 {
 	uint32_t number = np_numbers_get(&state->numbers, address);
 
@@ -190,16 +191,16 @@ static int see(struct walk_state *state, uint64_t address, enum seen seen, struc
 	return NP_OK;
 }
 
-static bool was_seen(const struct walk_state *state, uint64_t address, enum seen *ret)
+static bool was_seen(const struct walk_state *state, uint64_t address, enum mem_seen *ret)
 {
 	uint32_t number = np_numbers_get(&state->numbers, address);
 
 	if (number != NP_MAP_NONE)
-		*ret = (enum seen)state->seen.item[number];
+		*ret = (enum mem_seen)state->seen.item[number];
 	return number != NP_MAP_NONE;
 }
 
-static int add_start_block(struct history *history, const struct mem_start_block *what,
+static int add_start_block(struct mem_history *history, const struct mem_start_block *what,
 			   struct np_err *err)
 {
 	struct mem_start_block *block = np_vec_add(&history->start_blocks, err);
@@ -211,11 +212,11 @@ static int add_start_block(struct history *history, const struct mem_start_block
 }
 
 /* A block that is freed without having been allocated was there before. */
-static int walk_event(struct history *history, struct walk_state *state,
+static int walk_event(struct mem_history *history, struct walk_state *state,
 		      const struct snap_event *event, struct np_err *err)
 {
 	struct mem_start_block block = { .address = event->address, .requested = event->size };
-	enum seen seen = SEEN_GONE;
+	enum mem_seen seen = SEEN_GONE;
 	bool known = was_seen(state, event->address, &seen);
 	int rc = NP_OK;
 
@@ -236,7 +237,7 @@ static int walk_event(struct history *history, struct walk_state *state,
 	}
 }
 
-static int add_survivors(struct history *history, const struct walk_state *state,
+static int add_survivors(struct mem_history *history, const struct walk_state *state,
 			 struct np_err *err)
 {
 	const struct snapshot *snapshot = history->snapshot;
@@ -249,7 +250,7 @@ static int add_survivors(struct history *history, const struct walk_state *state
 			const struct mem_start_block start = { block->address, block->size,
 							       block->requested, block->stack,
 							       block->state == SNAP_PENDING };
-			enum seen seen;
+			enum mem_seen seen;
 
 			if (block->state == SNAP_INACTIVE || was_seen(state, block->address, &seen))
 				continue;
@@ -269,7 +270,7 @@ static int order_blocks(const void *a, const void *b)
 }
 
 /* Of a block that was freed only the request is known: what the allocator would have given. */
-static void find_start_sizes(struct history *history)
+static void find_start_sizes(struct mem_history *history)
 {
 	for (size_t i = 0; i < history->start_blocks.count; i++) {
 		struct mem_start_block *block = &history->start_blocks.item[i];
@@ -296,7 +297,7 @@ static void find_start_sizes(struct history *history)
 	}
 }
 
-static int find_start_blocks(struct history *history, struct np_err *err)
+static int find_start_blocks(struct mem_history *history, struct np_err *err)
 {
 	struct walk_state state = { 0 };
 	int rc = NP_OK;
@@ -316,7 +317,7 @@ static int find_start_blocks(struct history *history, struct np_err *err)
 }
 
 /* The beginning as it was. Numbers of lives are those of start blocks. */
-static int lay_start(const struct history *history, struct layout *layout, size_t *ret_bad,
+static int lay_start(const struct mem_history *history, struct mem_layout *layout, size_t *ret_bad,
 		     struct np_err *err)
 {
 	bool fits;
@@ -344,15 +345,17 @@ static int lay_start(const struct history *history, struct layout *layout, size_
 }
 
 /* What happens to lives; NULL: nobody wants to know. */
-static struct mem_life *life_of(struct history *keep, const struct layout *layout, uint32_t block)
+static struct mem_life *life_of(struct mem_history *keep, const struct mem_layout *layout,
+				uint32_t block)
 {
 	uint32_t life = layout->blocks.item[block].life;
 
 	return keep && life < keep->lives.count ? &keep->lives.item[life] : NULL;
 }
 
-static int play_alloc(const struct history *history, struct history *keep, struct layout *layout,
-		      size_t i, uint32_t life, bool *ret_fits, struct np_err *err)
+static int play_alloc(const struct mem_history *history, struct mem_history *keep,
+		      struct mem_layout *layout, size_t i, uint32_t life, bool *ret_fits,
+		      struct np_err *err)
 {
 	const struct snap_event *event = &history->events[i];
 	struct mem_life *kept = NULL;
@@ -375,8 +378,8 @@ static int play_alloc(const struct history *history, struct history *keep, struc
 	return NP_OK;
 }
 
-static int play_free(struct history *keep, struct layout *layout, const struct snap_event *event,
-		     size_t i, bool *ret_fits, struct np_err *err)
+static int play_free(struct mem_history *keep, struct mem_layout *layout,
+		     const struct snap_event *event, size_t i, bool *ret_fits, struct np_err *err)
 {
 	uint32_t block = layout_find(layout, event->address);
 	struct mem_life *life;
@@ -404,7 +407,7 @@ static void reach(struct mem_peak *peak, uint64_t bytes, size_t at)
 		*peak = (struct mem_peak){ bytes, at };
 }
 
-static void keep_peaks(struct history *keep, const struct layout *layout, size_t at)
+static void keep_peaks(struct mem_history *keep, const struct mem_layout *layout, size_t at)
 {
 	reach(&keep->allocated, layout->allocated, at);
 	reach(&keep->active, layout->active, at);
@@ -414,8 +417,8 @@ static void keep_peaks(struct history *keep, const struct layout *layout, size_t
 }
 
 /* The record up to event `until`, from the beginning that is laid; `keep` gets peaks and lives. */
-static int play(const struct history *history, struct history *keep, struct layout *layout,
-		size_t until, struct np_err *err)
+static int play(const struct mem_history *history, struct mem_history *keep,
+		struct mem_layout *layout, size_t until, struct np_err *err)
 {
 	uint32_t life = (uint32_t)history->start_blocks.count;
 	int rc = NP_OK;
@@ -453,7 +456,8 @@ static int play(const struct history *history, struct history *keep, struct layo
 	return rc;
 }
 
-static int keep_start(struct history *history, const struct layout *layout, struct np_err *err)
+static int keep_start(struct mem_history *history, const struct mem_layout *layout,
+		      struct np_err *err)
 {
 	history->start_reserved = layout->reserved;
 	history->start_allocated = layout->allocated;
@@ -475,11 +479,11 @@ static int keep_start(struct history *history, const struct layout *layout, stru
 	return NP_OK;
 }
 
-int history_new(const struct snapshot *snapshot, size_t device, struct history **ret,
+int history_new(const struct snapshot *snapshot, size_t device, struct mem_history **ret,
 		struct np_err *err)
 {
-	NP_CLEANUP(history_freep) struct history *history = calloc(1, sizeof(*history));
-	struct layout layout;
+	NP_CLEANUP(history_freep) struct mem_history *history = calloc(1, sizeof(*history));
+	struct mem_layout layout;
 	int rc;
 
 	if (!history)
@@ -512,7 +516,7 @@ int history_new(const struct snapshot *snapshot, size_t device, struct history *
 	return rc;
 }
 
-void history_free(struct history *history)
+void history_free(struct mem_history *history)
 {
 	if (!history)
 		return;
@@ -522,12 +526,13 @@ void history_free(struct history *history)
 	free(history);
 }
 
-void history_freep(struct history **history)
+void history_freep(struct mem_history **history)
 {
 	history_free(*history);
 }
 
-int history_state(const struct history *history, size_t at, struct layout *ret, struct np_err *err)
+int history_state(const struct mem_history *history, size_t at, struct mem_layout *ret,
+		  struct np_err *err)
 {
 	size_t until = at < history->count ? at + 1 : history->count;
 	size_t bad = 0;

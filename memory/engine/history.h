@@ -39,7 +39,7 @@ struct mem_range {
 	bool expandable;
 };
 
-struct history {
+struct mem_history {
 	const struct snapshot *snapshot;
 	const struct snap_event *events;
 	size_t count;
@@ -65,14 +65,14 @@ struct history {
 	size_t inconsistent; /* events that cannot be */
 };
 
-int history_new(const struct snapshot *snapshot, size_t device, struct history **ret,
+int history_new(const struct snapshot *snapshot, size_t device, struct mem_history **ret,
 		struct np_err *err) NP_MUST_USE;
-void history_free(struct history *history);
-void history_freep(struct history **history);
+void history_free(struct mem_history *history);
+void history_freep(struct mem_history **history);
 
 /* The allocator as it was after event `at`. Release it. */
-int history_state(const struct history *history, size_t at, struct layout *ret, struct np_err *err)
-	NP_MUST_USE;
+int history_state(const struct mem_history *history, size_t at, struct mem_layout *ret,
+		  struct np_err *err) NP_MUST_USE;
 
 /* Is the block allocated after event `at`? */
 bool history_alive(const struct mem_life *life, size_t at);

@@ -115,14 +115,14 @@ static void table_remove(struct mem_table *table, uint64_t address)
 	table->count--;
 }
 
-void layout_init(struct layout *layout, const struct mem_settings *settings)
+void layout_init(struct mem_layout *layout, const struct mem_settings *settings)
 {
-	*layout = (struct layout){ .settings = *settings,
-				   .spare = MEM_NONE,
-				   .next_address = UINT64_C(1) << 40 };
+	*layout = (struct mem_layout){ .settings = *settings,
+				       .spare = MEM_NONE,
+				       .next_address = UINT64_C(1) << 40 };
 }
 
-void layout_release(struct layout *layout)
+void layout_release(struct mem_layout *layout)
 {
 	np_vec_release(&layout->blocks);
 	np_vec_release(&layout->free);
@@ -134,7 +134,7 @@ void layout_release(struct layout *layout)
 	layout->live = layout->vacant = (struct mem_table){ 0 };
 }
 
-uint32_t layout_find(const struct layout *layout, uint64_t recorded)
+uint32_t layout_find(const struct mem_layout *layout, uint64_t recorded)
 {
 	return table_find(&layout->live, recorded);
 }
@@ -199,7 +199,7 @@ static struct mem_free entry_of(const struct mem_block *block, uint32_t number)
 	} while (0)
 
 /* A block becomes known as free or unmapped; its state is set. */
-static int list(struct layout *layout, uint32_t number, struct np_err *err)
+static int list(struct mem_layout *layout, uint32_t number, struct np_err *err)
 {
 	struct mem_block *block = &layout->blocks.item[number];
 
@@ -210,7 +210,7 @@ static int list(struct layout *layout, uint32_t number, struct np_err *err)
 	return ORDERED_ADD(&layout->free, entry_of(block, number), err);
 }
 
-static void unlist(struct layout *layout, uint32_t number)
+static void unlist(struct mem_layout *layout, uint32_t number)
 {
 	struct mem_block *block = &layout->blocks.item[number];
 
@@ -222,7 +222,7 @@ static void unlist(struct layout *layout, uint32_t number)
 	ORDERED_REMOVE(&layout->free, entry_of(block, number));
 }
 
-static int new_block(struct layout *layout, const struct mem_block *what, uint32_t *ret,
+static int new_block(struct mem_layout *layout, const struct mem_block *what, uint32_t *ret,
 		     struct np_err *err)
 {
 	if (layout->spare != MEM_NONE) {
@@ -237,7 +237,7 @@ static int new_block(struct layout *layout, const struct mem_block *what, uint32
 	return NP_OK;
 }
 
-static void drop_block(struct layout *layout, uint32_t number)
+static void drop_block(struct mem_layout *layout, uint32_t number)
 {
 	layout->blocks.item[number] =
 		(struct mem_block){ .state = MEM_SPARE, .next = layout->spare };
@@ -245,7 +245,7 @@ static void drop_block(struct layout *layout, uint32_t number)
 }
 
 /* Cut a block that is not listed behind `size` bytes: what follows is a block of its state. */
-static int cut_block(struct layout *layout, uint32_t number, uint64_t size, uint32_t *ret_rest,
+static int cut_block(struct mem_layout *layout, uint32_t number, uint64_t size, uint32_t *ret_rest,
 		     struct np_err *err)
 {
 	struct mem_block rest = layout->blocks.item[number];
@@ -265,7 +265,7 @@ static int cut_block(struct layout *layout, uint32_t number, uint64_t size, uint
 }
 
 /* Make the block one with its neighbours of the same state; it is not listed, they are. */
-static uint32_t merge(struct layout *layout, uint32_t number)
+static uint32_t merge(struct mem_layout *layout, uint32_t number)
 {
 	struct mem_block *blocks = layout->blocks.item;
 	uint32_t next = blocks[number].next;
@@ -291,7 +291,7 @@ static uint32_t merge(struct layout *layout, uint32_t number)
 	return number;
 }
 
-static int note_call(struct layout *layout, uint64_t address, uint64_t size, bool grows,
+static int note_call(struct mem_layout *layout, uint64_t address, uint64_t size, bool grows,
 		     struct np_err *err)
 {
 	struct mem_call *call;
@@ -306,7 +306,7 @@ static int note_call(struct layout *layout, uint64_t address, uint64_t size, boo
 	return NP_OK;
 }
 
-int layout_add_segment(struct layout *layout, uint64_t address, uint64_t size, uint32_t key,
+int layout_add_segment(struct mem_layout *layout, uint64_t address, uint64_t size, uint32_t key,
 		       bool join, bool *ret_fits, struct np_err *err)
 {
 	struct mem_block block = { .address = address,
@@ -346,7 +346,7 @@ int layout_add_segment(struct layout *layout, uint64_t address, uint64_t size, u
 }
 
 /* The free block that has all of these bytes, or MEM_NONE. */
-static uint32_t find_around(const struct layout *layout, uint64_t address, uint64_t size)
+static uint32_t find_around(const struct mem_layout *layout, uint64_t address, uint64_t size)
 {
 	uint32_t number = table_find(&layout->vacant, address);
 
@@ -363,7 +363,7 @@ static uint32_t find_around(const struct layout *layout, uint64_t address, uint6
 }
 
 /* Cut [address, address + size) out of an unlisted block; what is before and behind is listed. */
-static int cut_out(struct layout *layout, uint32_t *number, uint64_t address, uint64_t size,
+static int cut_out(struct mem_layout *layout, uint32_t *number, uint64_t address, uint64_t size,
 		   struct np_err *err)
 {
 	uint32_t rest;
@@ -383,7 +383,7 @@ static int cut_out(struct layout *layout, uint32_t *number, uint64_t address, ui
 }
 
 /* Take an unlisted block out of its segment: its neighbours become ends. */
-static void take_out(struct layout *layout, uint32_t number)
+static void take_out(struct mem_layout *layout, uint32_t number)
 {
 	struct mem_block *block = &layout->blocks.item[number];
 
@@ -395,8 +395,8 @@ static void take_out(struct layout *layout, uint32_t number)
 	drop_block(layout, number);
 }
 
-int layout_remove_segment(struct layout *layout, uint64_t address, uint64_t size, bool *ret_fits,
-			  struct np_err *err)
+int layout_remove_segment(struct mem_layout *layout, uint64_t address, uint64_t size,
+			  bool *ret_fits, struct np_err *err)
 {
 	uint32_t number = find_around(layout, address, size);
 
@@ -410,7 +410,8 @@ int layout_remove_segment(struct layout *layout, uint64_t address, uint64_t size
 	return NP_OK;
 }
 
-static bool should_cut(const struct layout *layout, const struct mem_block *block, uint64_t size)
+static bool should_cut(const struct mem_layout *layout, const struct mem_block *block,
+		       uint64_t size)
 {
 	uint64_t rest = block->size - size;
 
@@ -420,8 +421,8 @@ static bool should_cut(const struct layout *layout, const struct mem_block *bloc
 }
 
 /* An unlisted free block is handed out. */
-static int hand_out(struct layout *layout, uint32_t number, uint64_t recorded, uint64_t requested,
-		    uint64_t size, uint32_t life, struct np_err *err)
+static int hand_out(struct mem_layout *layout, uint32_t number, uint64_t recorded,
+		    uint64_t requested, uint64_t size, uint32_t life, struct np_err *err)
 {
 	struct mem_block *block = &layout->blocks.item[number];
 	uint32_t rest;
@@ -440,7 +441,7 @@ static int hand_out(struct layout *layout, uint32_t number, uint64_t recorded, u
 	return table_add(&layout->live, recorded, number, err);
 }
 
-int layout_follow(struct layout *layout, uint64_t address, uint64_t requested, uint64_t size,
+int layout_follow(struct mem_layout *layout, uint64_t address, uint64_t requested, uint64_t size,
 		  uint32_t life, bool *ret_fits, uint32_t *ret_block, struct np_err *err)
 {
 	uint64_t wanted = size ? size : layout_round(&layout->settings, requested);
@@ -466,7 +467,7 @@ int layout_follow(struct layout *layout, uint64_t address, uint64_t requested, u
 	return hand_out(layout, number, address, requested, wanted, life, err);
 }
 
-void layout_free_requested(struct layout *layout, uint32_t number)
+void layout_free_requested(struct mem_layout *layout, uint32_t number)
 {
 	struct mem_block *block = &layout->blocks.item[number];
 
@@ -475,7 +476,7 @@ void layout_free_requested(struct layout *layout, uint32_t number)
 	layout->requested -= block->requested;
 }
 
-int layout_free_completed(struct layout *layout, uint64_t recorded, uint32_t number,
+int layout_free_completed(struct mem_layout *layout, uint64_t recorded, uint32_t number,
 			  struct np_err *err)
 {
 	struct mem_block *block = &layout->blocks.item[number];
@@ -488,7 +489,7 @@ int layout_free_completed(struct layout *layout, uint64_t recorded, uint32_t num
 }
 
 /* The address of a new segment: the recorded one, or one of our own. */
-static uint64_t place(struct layout *layout, uint64_t size)
+static uint64_t place(struct mem_layout *layout, uint64_t size)
 {
 	uint64_t address = layout->next_address;
 
@@ -499,7 +500,7 @@ static uint64_t place(struct layout *layout, uint64_t size)
 	return address;
 }
 
-static int add_plain(struct layout *layout, uint64_t size, uint32_t key, uint32_t *ret,
+static int add_plain(struct mem_layout *layout, uint64_t size, uint32_t key, uint32_t *ret,
 		     struct np_err *err)
 {
 	uint64_t bytes = round_up(size, MEM_SMALL_SEGMENT);
@@ -520,13 +521,13 @@ static int add_plain(struct layout *layout, uint64_t size, uint32_t key, uint32_
 	return NP_OK;
 }
 
-static uint64_t page_of(const struct layout *layout, uint32_t key)
+static uint64_t page_of(const struct mem_layout *layout, uint32_t key)
 {
 	return layout_key_small(key) ? MEM_SMALL_SEGMENT : layout->settings.large_segment;
 }
 
 /* Map whole pages for at least `size` bytes of an unmapped block; gives the free block. */
-static int map_pages(struct layout *layout, uint32_t number, uint64_t size, uint32_t *ret,
+static int map_pages(struct mem_layout *layout, uint32_t number, uint64_t size, uint32_t *ret,
 		     struct np_err *err)
 {
 	uint64_t bytes = round_up(size, page_of(layout, layout->blocks.item[number].key));
@@ -547,7 +548,7 @@ static int map_pages(struct layout *layout, uint32_t number, uint64_t size, uint
 }
 
 /* Where a run of free and unmapped bytes begins that is long enough, or MEM_NONE. */
-static uint32_t find_run(const struct layout *layout, uint64_t size, uint32_t key)
+static uint32_t find_run(const struct mem_layout *layout, uint64_t size, uint32_t key)
 {
 	const struct mem_block *blocks = layout->blocks.item;
 
@@ -571,7 +572,7 @@ static uint32_t find_run(const struct layout *layout, uint64_t size, uint32_t ke
 	return MEM_NONE;
 }
 
-static int add_expandable(struct layout *layout, uint64_t size, uint32_t key, uint32_t *ret,
+static int add_expandable(struct mem_layout *layout, uint64_t size, uint32_t key, uint32_t *ret,
 			  struct np_err *err)
 {
 	uint32_t number = find_run(layout, size, key);
@@ -611,7 +612,7 @@ static int add_expandable(struct layout *layout, uint64_t size, uint32_t key, ui
 }
 
 /* What a free block could grow to. */
-static uint64_t potential(const struct layout *layout, uint32_t number)
+static uint64_t potential(const struct mem_layout *layout, uint32_t number)
 {
 	const struct mem_block *block = &layout->blocks.item[number];
 	uint64_t size = block->size;
@@ -621,7 +622,7 @@ static uint64_t potential(const struct layout *layout, uint32_t number)
 	return size;
 }
 
-static uint32_t best_fit(const struct layout *layout, uint64_t size, uint32_t key)
+static uint32_t best_fit(const struct mem_layout *layout, uint64_t size, uint32_t key)
 {
 	const struct mem_settings *settings = &layout->settings;
 	const struct mem_free what = { .size = size, .key = key };
@@ -644,7 +645,8 @@ static uint32_t best_fit(const struct layout *layout, uint64_t size, uint32_t ke
 }
 
 /* Large blocks of expandable segments begin at aligned addresses where they fit. */
-static int align_block(struct layout *layout, uint32_t *number, uint64_t size, struct np_err *err)
+static int align_block(struct mem_layout *layout, uint32_t *number, uint64_t size,
+		       struct np_err *err)
 {
 	const struct mem_settings *settings = &layout->settings;
 	const struct mem_block *block = &layout->blocks.item[*number];
@@ -662,7 +664,7 @@ static int align_block(struct layout *layout, uint32_t *number, uint64_t size, s
 	return NP_OK;
 }
 
-int layout_allocate(struct layout *layout, uint64_t recorded, uint64_t requested, uint8_t pool,
+int layout_allocate(struct mem_layout *layout, uint64_t recorded, uint64_t requested, uint8_t pool,
 		    uint16_t stream, uint32_t life, uint32_t *ret_block, struct np_err *err)
 {
 	uint64_t size = layout_round(&layout->settings, requested);
@@ -684,7 +686,7 @@ int layout_allocate(struct layout *layout, uint64_t recorded, uint64_t requested
 }
 
 /* Whole pages of a free block of an expandable segment are unmapped. */
-static int unmap_pages(struct layout *layout, uint32_t number, struct np_err *err)
+static int unmap_pages(struct mem_layout *layout, uint32_t number, struct np_err *err)
 {
 	const struct mem_block *block = &layout->blocks.item[number];
 	uint64_t page = page_of(layout, block->key);
@@ -702,7 +704,7 @@ static int unmap_pages(struct layout *layout, uint32_t number, struct np_err *er
 	return list(layout, merge(layout, number), err);
 }
 
-int layout_release_cached(struct layout *layout, struct np_err *err)
+int layout_release_cached(struct mem_layout *layout, struct np_err *err)
 {
 	NP_VEC(struct mem_free) cached = { 0 };
 	int rc = NP_OK;
@@ -730,7 +732,7 @@ int layout_release_cached(struct layout *layout, struct np_err *err)
 	return rc;
 }
 
-void layout_gaps(const struct layout *layout, struct layout_gaps *ret)
+void layout_gaps(const struct mem_layout *layout, struct layout_gaps *ret)
 {
 	*ret = (struct layout_gaps){ 0 };
 	for (size_t i = 0; i < layout->blocks.count; i++) {

@@ -75,7 +75,7 @@ struct mem_call {
 	bool grows;
 };
 
-struct layout {
+struct mem_layout {
 	struct mem_settings settings;
 	NP_VEC(struct mem_block) blocks;
 	uint32_t spare;                   /* first of the unused, linked by `next` */
@@ -97,8 +97,8 @@ struct layout {
 	size_t places_used;
 };
 
-void layout_init(struct layout *layout, const struct mem_settings *settings);
-void layout_release(struct layout *layout);
+void layout_init(struct mem_layout *layout, const struct mem_settings *settings);
+void layout_release(struct mem_layout *layout);
 
 uint32_t layout_key(uint8_t pool, bool small, uint16_t stream);
 bool layout_key_small(uint32_t key);
@@ -107,30 +107,30 @@ bool layout_key_small(uint32_t key);
 uint64_t layout_round(const struct mem_settings *settings, uint64_t requested);
 
 /* Segments as recorded. False: that cannot be. */
-int layout_add_segment(struct layout *layout, uint64_t address, uint64_t size, uint32_t key,
+int layout_add_segment(struct mem_layout *layout, uint64_t address, uint64_t size, uint32_t key,
 		       bool join, bool *ret_fits, struct np_err *err) NP_MUST_USE;
-int layout_remove_segment(struct layout *layout, uint64_t address, uint64_t size, bool *ret_fits,
-			  struct np_err *err) NP_MUST_USE;
+int layout_remove_segment(struct mem_layout *layout, uint64_t address, uint64_t size,
+			  bool *ret_fits, struct np_err *err) NP_MUST_USE;
 
 /* A block where the record has it, of this size (0: as the allocator would cut it). */
-int layout_follow(struct layout *layout, uint64_t address, uint64_t requested, uint64_t size,
+int layout_follow(struct mem_layout *layout, uint64_t address, uint64_t requested, uint64_t size,
 		  uint32_t life, bool *ret_fits, uint32_t *ret_block, struct np_err *err)
 	NP_MUST_USE;
 
 /* A block where the allocator would put it; it is known by `recorded`. */
-int layout_allocate(struct layout *layout, uint64_t recorded, uint64_t requested, uint8_t pool,
+int layout_allocate(struct mem_layout *layout, uint64_t recorded, uint64_t requested, uint8_t pool,
 		    uint16_t stream, uint32_t life, uint32_t *ret_block, struct np_err *err)
 	NP_MUST_USE;
 
 /* The block of a recorded address, or MEM_NONE. */
-uint32_t layout_find(const struct layout *layout, uint64_t recorded);
+uint32_t layout_find(const struct mem_layout *layout, uint64_t recorded);
 
-void layout_free_requested(struct layout *layout, uint32_t block);
-int layout_free_completed(struct layout *layout, uint64_t recorded, uint32_t block,
+void layout_free_requested(struct mem_layout *layout, uint32_t block);
+int layout_free_completed(struct mem_layout *layout, uint64_t recorded, uint32_t block,
 			  struct np_err *err) NP_MUST_USE;
 
 /* Give back all that is cached. */
-int layout_release_cached(struct layout *layout, struct np_err *err) NP_MUST_USE;
+int layout_release_cached(struct mem_layout *layout, struct np_err *err) NP_MUST_USE;
 
 /* What is free: all of it, the largest block, in the small pool, stuck in segments in use. */
 struct layout_gaps {
@@ -141,6 +141,6 @@ struct layout_gaps {
 	size_t stuck_blocks;
 	size_t segments;
 };
-void layout_gaps(const struct layout *layout, struct layout_gaps *ret);
+void layout_gaps(const struct mem_layout *layout, struct layout_gaps *ret);
 
 #endif /* NP_MEMORY_LAYOUT_H */

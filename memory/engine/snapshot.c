@@ -5,7 +5,7 @@
 #include "npuprof/pickle.h"
 
 /* What a dictionary or a list became: the low bits of its number. */
-enum kind {
+enum snap_kind {
 	KIND_EVENT,
 	KIND_FRAME,
 	KIND_STACK,
@@ -16,7 +16,7 @@ enum kind {
 
 #define KIND_BITS 3
 
-enum key {
+enum snap_key {
 	KEY_ACTION = 1,
 	KEY_ADDR,
 	KEY_DEVICE_FREE,
@@ -84,7 +84,7 @@ static const char *const action_names[SNAP_ACTIONS] = {
 	[SNAP_OTHER] = "(other)",
 };
 
-struct reader {
+struct snap_reader {
 	struct snapshot *snapshot;
 	const char *what;
 	struct np_map frame_map;
@@ -102,12 +102,12 @@ const char *snapshot_action_name(enum snap_action action)
 	return action_names[action];
 }
 
-static uint64_t record_of(enum kind kind, uint64_t number)
+static uint64_t record_of(enum snap_kind kind, uint64_t number)
 {
 	return number << KIND_BITS | kind;
 }
 
-static bool is_record(const struct np_pickle *pickle, np_pickled value, enum kind kind)
+static bool is_record(const struct np_pickle *pickle, np_pickled value, enum snap_kind kind)
 {
 	return np_pickled_type(pickle, value) == NP_PICKLED_RECORD &&
 	       (np_pickled_record(pickle, value) & ((1U << KIND_BITS) - 1)) == kind;
@@ -118,37 +118,38 @@ static size_t number_of(const struct np_pickle *pickle, np_pickled value)
 	return (size_t)(np_pickled_record(pickle, value) >> KIND_BITS);
 }
 
-static bool has(const struct reader *reader, enum key key)
+static bool has(const struct snap_reader *reader, enum snap_key key)
 {
 	return reader->has >> key & 1;
 }
 
-static int bad(const struct reader *reader, struct np_err *err, const char *what, enum key key)
+static int bad(const struct snap_reader *reader, struct np_err *err, const char *what,
+	       enum snap_key key)
 {
 	return np_fail(err, NP_E_FORMAT, "'%s': %s has no usable '%s': not a memory snapshot",
 		       reader->what, what, key_names[key]);
 }
 
 /* An address or a size; sizes are kept below 2^62 so that sums of two do not overflow. */
-static bool get_unsigned(const struct reader *reader, const struct np_pickle *pickle, enum key key,
-			 uint64_t *ret)
+static bool get_unsigned(const struct snap_reader *reader, const struct np_pickle *pickle,
+			 enum snap_key key, uint64_t *ret)
 {
 	return has(reader, key) && np_pickled_unsigned(pickle, reader->value[key], ret);
 }
 
-static bool get_size(const struct reader *reader, const struct np_pickle *pickle, enum key key,
-		     uint64_t *ret)
+static bool get_size(const struct snap_reader *reader, const struct np_pickle *pickle,
+		     enum snap_key key, uint64_t *ret)
 {
 	return get_unsigned(reader, pickle, key, ret) && *ret < UINT64_C(1) << 48;
 }
 
-static bool get_address(const struct reader *reader, const struct np_pickle *pickle, enum key key,
-			uint64_t *ret)
+static bool get_address(const struct snap_reader *reader, const struct np_pickle *pickle,
+			enum snap_key key, uint64_t *ret)
 {
 	return get_unsigned(reader, pickle, key, ret) && *ret < UINT64_C(1) << 62;
 }
 
-static int get_stream(struct reader *reader, const struct np_pickle *pickle, uint16_t *ret,
+static int get_stream(struct snap_reader *reader, const struct np_pickle *pickle, uint16_t *ret,
 		      struct np_err *err)
 {
 	struct snapshot *snapshot = reader->snapshot;
@@ -181,7 +182,7 @@ static int get_stream(struct reader *reader, const struct np_pickle *pickle, uin
 	return NP_OK;
 }
 
-static int get_pool(struct reader *reader, const struct np_pickle *pickle, enum key key,
+static int get_pool(struct snap_reader *reader, const struct np_pickle *pickle, enum snap_key key,
 		    uint8_t *ret, struct np_err *err)
 {
 	struct snapshot *snapshot = reader->snapshot;
@@ -223,7 +224,7 @@ static bool is_frame(const void *what, uint32_t value)
 	       frame->line == query->frame.line;
 }
 
-static int take_frame(struct reader *reader, const struct np_pickle *pickle, uint64_t *ret,
+static int take_frame(struct snap_reader *reader, const struct np_pickle *pickle, uint64_t *ret,
 		      struct np_err *err)
 {
 	struct snapshot *snapshot = reader->snapshot;
@@ -271,7 +272,7 @@ static bool is_stack(const void *what, uint32_t value)
 }
 
 /* The stack of the frames behind the last one of `stack_frames`, which stay there if it is new. */
-static int find_stack(struct reader *reader, size_t first, uint32_t *ret, struct np_err *err)
+static int find_stack(struct snap_reader *reader, size_t first, uint32_t *ret, struct np_err *err)
 {
 	struct snapshot *snapshot = reader->snapshot;
 	struct stack_query query = { .snapshot = snapshot,
@@ -302,7 +303,7 @@ static int find_stack(struct reader *reader, size_t first, uint32_t *ret, struct
 }
 
 /* The frames of the dictionary in hand: a list that becomes the number of a stack. */
-static int get_stack(struct reader *reader, struct np_pickle *pickle, uint32_t *ret,
+static int get_stack(struct snap_reader *reader, struct np_pickle *pickle, uint32_t *ret,
 		     struct np_err *err)
 {
 	struct snapshot *snapshot = reader->snapshot;
@@ -346,7 +347,7 @@ static enum snap_action action_of(np_str text)
 							  : SNAP_OTHER;
 }
 
-static int add_time(struct reader *reader, const struct np_pickle *pickle, struct np_err *err)
+static int add_time(struct snap_reader *reader, const struct np_pickle *pickle, struct np_err *err)
 {
 	struct snapshot *snapshot = reader->snapshot;
 	int64_t *added;
@@ -364,7 +365,7 @@ static int add_time(struct reader *reader, const struct np_pickle *pickle, struc
 	return NP_OK;
 }
 
-static int take_event(struct reader *reader, struct np_pickle *pickle, uint64_t *ret,
+static int take_event(struct snap_reader *reader, struct np_pickle *pickle, uint64_t *ret,
 		      struct np_err *err)
 {
 	struct snapshot *snapshot = reader->snapshot;
@@ -396,7 +397,7 @@ static int take_event(struct reader *reader, struct np_pickle *pickle, uint64_t 
 	return add_time(reader, pickle, err);
 }
 
-static int take_block(struct reader *reader, struct np_pickle *pickle, uint64_t *ret,
+static int take_block(struct snap_reader *reader, struct np_pickle *pickle, uint64_t *ret,
 		      struct np_err *err)
 {
 	struct snapshot *snapshot = reader->snapshot;
@@ -433,8 +434,8 @@ static int take_block(struct reader *reader, struct np_pickle *pickle, uint64_t 
 }
 
 /* The blocks of the segment in hand, which were read just before it. */
-static int get_blocks(struct reader *reader, struct np_pickle *pickle, struct snap_segment *segment,
-		      struct np_err *err)
+static int get_blocks(struct snap_reader *reader, struct np_pickle *pickle,
+		      struct snap_segment *segment, struct np_err *err)
 {
 	struct snapshot *snapshot = reader->snapshot;
 	uint64_t at = segment->address;
@@ -469,7 +470,7 @@ static int get_blocks(struct reader *reader, struct np_pickle *pickle, struct sn
 	return NP_OK;
 }
 
-static int take_segment(struct reader *reader, struct np_pickle *pickle, uint64_t *ret,
+static int take_segment(struct snap_reader *reader, struct np_pickle *pickle, uint64_t *ret,
 			struct np_err *err)
 {
 	struct snapshot *snapshot = reader->snapshot;
@@ -507,7 +508,7 @@ static int take_segment(struct reader *reader, struct np_pickle *pickle, uint64_
 }
 
 /* Which of the known keys there are. */
-static void sort_out(struct reader *reader, const np_pickled *pairs, size_t count,
+static void sort_out(struct snap_reader *reader, const np_pickled *pairs, size_t count,
 		     size_t *ret_unknown)
 {
 	reader->has = 0;
@@ -527,7 +528,7 @@ static void sort_out(struct reader *reader, const np_pickled *pairs, size_t coun
 static int take(void *context, struct np_pickle *pickle, const np_pickled *pairs, size_t count,
 		uint64_t *ret, struct np_err *err)
 {
-	struct reader *reader = context;
+	struct snap_reader *reader = context;
 	size_t unknown;
 	int rc;
 
@@ -568,7 +569,7 @@ static void take_workspace(struct snapshot *snapshot, struct snap_device *device
 	}
 }
 
-static int walk_trace(struct reader *reader, struct np_pickle *pickle, np_pickled trace,
+static int walk_trace(struct snap_reader *reader, struct np_pickle *pickle, np_pickled trace,
 		      struct np_err *err)
 {
 	struct snap_device *device = np_vec_add(&reader->snapshot->devices, err);
@@ -591,7 +592,7 @@ static int walk_trace(struct reader *reader, struct np_pickle *pickle, np_pickle
 	return NP_OK;
 }
 
-static int check_segments(const struct reader *reader, const struct np_pickle *pickle,
+static int check_segments(const struct snap_reader *reader, const struct np_pickle *pickle,
 			  np_pickled list, struct np_err *err)
 {
 	const np_pickled *items;
@@ -610,7 +611,7 @@ static int check_segments(const struct reader *reader, const struct np_pickle *p
 }
 
 /* The top: a dictionary, or of old versions the list of segments alone. */
-static int walk(struct reader *reader, struct np_pickle *pickle, np_pickled root,
+static int walk(struct snap_reader *reader, struct np_pickle *pickle, np_pickled root,
 		struct np_err *err)
 {
 	const np_pickled *items;
@@ -654,7 +655,7 @@ static int read_all(struct np_pickle *pickle, const char *what, struct snapshot 
 		    struct np_err *err)
 {
 	NP_CLEANUP(snapshot_freep) struct snapshot *snapshot = calloc(1, sizeof(*snapshot));
-	struct reader reader = { .snapshot = snapshot, .what = what };
+	struct snap_reader reader = { .snapshot = snapshot, .what = what };
 	np_pickled root = 0;
 	uint32_t none;
 	int rc;

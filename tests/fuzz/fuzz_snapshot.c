@@ -13,7 +13,7 @@ static void must(bool condition)
 
 static void play(const struct snapshot *snapshot)
 {
-	NP_CLEANUP(history_freep) struct history *history = NULL;
+	NP_CLEANUP(history_freep) struct mem_history *history = NULL;
 	NP_CLEANUP(composition_freep) struct composition *composition = NULL;
 	struct np_err err = NP_ERR_INIT;
 	uint64_t sum = 0;
