@@ -30,6 +30,13 @@
 #define OUTLIER_DEVIATIONS 8.0
 #define OUTLIER_SHARE      0.02
 
+/* Whether a change made the step shorter that became longer, or the other way round. */
+static bool is_against(const struct cmp_change *step, np_ns ns)
+{
+	return step->verdict != CMP_NOISE &&
+	       ((step->delta > 0 && ns < 0) || (step->delta < 0 && ns > 0));
+}
+
 static int add_cause(struct comparison *comparison, enum cmp_cause_kind kind,
 		     const struct np_buf *what, const struct np_buf *text, np_ns ns,
 		     struct np_err *err)
@@ -39,7 +46,7 @@ static int add_cause(struct comparison *comparison, enum cmp_cause_kind kind,
 	if (!cause)
 		return NP_E_NOMEM;
 	*cause = (struct cmp_cause){ kind, cmp_keep(comparison, what), cmp_keep(comparison, text),
-				     ns };
+				     ns, is_against(&comparison->step, ns) };
 	return cause->what && cause->text ? NP_OK : np_fail_nomem(err, "causes");
 }
 
@@ -381,7 +388,7 @@ static int by_size(const void *left, const void *right)
 	const struct cmp_cause *b = right;
 	np_ns x = a->ns < 0 ? -a->ns : a->ns;
 	np_ns y = b->ns < 0 ? -b->ns : b->ns;
-	int order = np_order(y, x);
+	int order = a->against != b->against ? (int)a->against - (int)b->against : np_order(y, x);
 
 	return order ? order : strcmp(a->what, b->what);
 }

@@ -231,6 +231,7 @@ struct cmp_cause {
 	const char *what; /* "rank 3", "link 2-5", "MatMulV2", "host" … */
 	const char *text; /* a sentence */
 	np_ns ns;         /* what of the step it explains */
+	bool against;     /* the step changed the other way: it explains nothing, and hides some */
 };
 
 /* Smaller changes are noise, unless the user says otherwise. */
@@ -277,8 +278,8 @@ struct comparison {
 	NP_VEC(struct cmp_kernel) kernels;      /* by |delta| */
 	NP_VEC(struct cmp_mc2) mc2;             /* by type */
 	NP_VEC(struct cmp_structure) structure;
-	NP_VEC(struct cmp_cause) causes;
-	struct np_notes warnings; /* about comparability */
+	NP_VEC(struct cmp_cause) causes; /* those against the step last, by size */
+	struct np_notes warnings;        /* about comparability */
 };
 
 /*

@@ -105,7 +105,7 @@ void compare_put_verdict(struct np_buf *buf, const struct compare_report *report
 			      " is compared with a step",
 			      cmp_unmarked(comparison) == &comparison->sides[CMP_BASE] ? "base"
 										       : "new run");
-	if (comparison->causes.count > 0)
+	if (comparison->causes.count > 0 && !comparison->causes.item[0].against)
 		np_buf_printf(buf, ". First: %s", comparison->causes.item[0].text);
 }
 
@@ -265,7 +265,10 @@ static int put_waterfall(struct np_section *section, const struct compare_report
 static void put_causes(struct np_section *section, const struct comparison *comparison)
 {
 	for (size_t i = 0; i < comparison->causes.count && i < MOST_CAUSES; i++) {
-		np_buf_printf(&section->text, "%zu. %s\n", i + 1, comparison->causes.item[i].text);
+		const struct cmp_cause *cause = &comparison->causes.item[i];
+
+		np_buf_printf(&section->text, "%zu. %s%s\n", i + 1,
+			      cause->against ? "against it: " : "", cause->text);
 	}
 }
 

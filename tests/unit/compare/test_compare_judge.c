@@ -171,6 +171,41 @@ static void a_step_that_changed_for_certain_is_explained_by_its_likeliest_part(v
 	np_arena_free(made.comparison.arena);
 }
 
+/* The step takes 7000 more although a part takes 1200 less: what takes 600 more comes first. */
+static void what_changed_against_the_step_explains_it_last(void **state)
+{
+	struct made made;
+	struct np_analysis empty[CMP_SIDES] = { 0 };
+	struct cmp_pair pair = { .rank = { 0, 0 } };
+	double ranks[2][CMP_SIDES] = { { 5000, 3800 }, { 5000, 5600 } };
+	struct np_err err = NP_ERR_INIT;
+
+	(void)state;
+	make(&made, -1200, 600);
+	made.comparison.arena = np_arena_new();
+	made.comparison.pairs.item = &pair;
+	made.comparison.pairs.count = 1;
+	made.comparison.step.verdict = CMP_UNTESTED;
+	made.comparison.step.delta = 7000;
+	for (int i = 0; i < 2; i++) {
+		made.leaves[i].path = i ? "free/other" : "free/host";
+		made.leaves[i].kind = CMP_LEAF_HOST;
+		made.leaves[i].comm = SIZE_MAX;
+		made.leaves[i].change.verdict = CMP_UNTESTED;
+		made.comparison.sides[i].analysis = &empty[i];
+		for (int which = 0; which < CMP_SIDES; which++)
+			made.leaves[i].ranks[which] = &ranks[i][which];
+	}
+	assert_ok(cmp_find_causes(&made.comparison, &err), err);
+	assert_int_equal(made.comparison.causes.count, 2);
+	assert_string_equal(made.comparison.causes.item[0].what, "free/other");
+	assert_false(made.comparison.causes.item[0].against);
+	assert_string_equal(made.comparison.causes.item[1].what, "free/host");
+	assert_true(made.comparison.causes.item[1].against);
+	np_vec_release(&made.comparison.causes);
+	np_arena_free(made.comparison.arena);
+}
+
 /* Plain thresholds are plain: +150 exceeds one percent. */
 static void without_statistics_the_threshold_decides(void **state)
 {
@@ -198,6 +233,7 @@ int main(void)
 		cmocka_unit_test(a_step_that_tells_by_itself_needs_no_parts),
 		cmocka_unit_test(
 			a_step_that_changed_for_certain_is_explained_by_its_likeliest_part),
+		cmocka_unit_test(what_changed_against_the_step_explains_it_last),
 		cmocka_unit_test(without_statistics_the_threshold_decides),
 	};
 
