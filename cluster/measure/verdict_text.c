@@ -19,7 +19,7 @@
 #define WORTH_SAYING 0.02
 
 /* Below this share of the step it does not matter who is waited for. */
-#define LITTLE_WAITING 0.005
+#define LITTLE_WAITING 0.02
 
 void np_verdict_put_communicator(struct np_buf *buf, const struct np_analysis *analysis,
 				 uint32_t index)
