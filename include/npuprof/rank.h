@@ -343,7 +343,7 @@ enum np_contents {
 struct np_file_coverage {
 	np_str file;    /* "kernel_details.csv" */
 	np_str against; /* "step_trace_time.csv" */
-	double share;   /* above 1 where it holds more than it can */
+	double share;   /* above 1 where it holds more than it can; not a number: unknown */
 	bool withholds; /* nothing is said against the rank: its intervals may be wrong */
 };
 
@@ -452,6 +452,9 @@ void np_file_coverage_put(struct np_buf *buf, const struct np_strtab *strings,
 
 /* "25 %", "under 1 %": rounded down, for what is partial must not look whole. */
 void np_file_coverage_put_share(struct np_buf *buf, double share);
+
+/* "covers 25 % of step_trace_time.csv", or that it is cut where the share is not known */
+void np_file_coverage_put_claim(struct np_buf *buf, const char *against, double share);
 
 /* What to do about it. */
 #define NP_FILE_COVERAGE_CURE "export the profile again, or copy it whole"

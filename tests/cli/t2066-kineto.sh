@@ -198,6 +198,8 @@ run "$npuprof" cluster -q -o out -f json -d short
 expect_exit 3
 expect_equal "$(value '$.trust.coverage[0].rank')" 1
 expect_stdout_says 'verdict on rank 1'
+expect_stdout_says '"share": null'
+expect_stdout_says 'is cut short, and nothing tells how much is missing'
 
 behaviour 'a trace of the host alone says what to switch on'
 echo '{"schemaVersion": 1, "traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1.5, "dur": 2}]}' >host.pt.trace.json

@@ -369,10 +369,10 @@ static int put(struct judgement *judgement, enum np_file file, const char *again
 	/* Why it cannot be read is noted already. */
 	if (judgement->coverage->unreadable[file])
 		return NP_OK;
-	np_file_coverage_put_share(&words, share);
+	np_file_coverage_put_claim(&words, against, share);
 	np_note_add(judgement->notes, NP_NOTE_SKIPPED, rank->id,
 		    judgement->source->file[file] ? judgement->source->file[file] : rank->path,
-		    np_file_name(file), "covers %s of %s%s", words.text ? words.text : "", against,
+		    np_file_name(file), "%s%s", words.text ? words.text : "",
 		    withholds ? ": nothing is said against this rank; " NP_FILE_COVERAGE_CURE : "");
 	return np_buf_check(&words, err);
 }
@@ -459,7 +459,7 @@ static int judge_by_itself(struct judgement *judgement, enum np_file file, enum 
 		return put_partial(judgement, file,
 				   steps < NP_FILE_COUNT ? name_of(judgement->source, steps)
 							 : "itself",
-				   BROKEN_COVERS, err);
+				   steps < NP_FILE_COUNT ? BROKEN_COVERS : (double)NAN, err);
 	return NP_OK;
 }
 
@@ -566,7 +566,7 @@ int load_coverage_judge(const struct load_coverage *coverage, const struct np_so
 	}
 	/* Nothing else has the figures of such a trace: they stay, and are not held against it. */
 	if (rc == NP_OK && coverage->seen[NP_FILE_KINETO] && coverage->seen[NP_FILE_KINETO]->broken)
-		rc = put(&judgement, NP_FILE_KINETO, "itself", BROKEN_COVERS, true, err);
+		rc = put(&judgement, NP_FILE_KINETO, "itself", NAN, true, err);
 	sort_coverage(rank);
 	*ret_drop = judgement.drop;
 	return rc;

@@ -81,6 +81,18 @@ void np_file_coverage_put_share(struct np_buf *buf, double share)
 		np_buf_printf(buf, "%.0f %%", percent);
 }
 
+void np_file_coverage_put_claim(struct np_buf *buf, const char *against, double share)
+{
+	if (isnan(share)) {
+		np_buf_add(buf, "is cut short, and nothing tells how much is missing");
+		return;
+	}
+	np_buf_add(buf, "covers ");
+	np_file_coverage_put_share(buf, share);
+	np_buf_add(buf, " of ");
+	np_text_safe(buf, against, strlen(against));
+}
+
 void np_file_coverage_put(struct np_buf *buf, const struct np_strtab *strings,
 			  const struct np_file_coverage *coverage)
 {
@@ -88,10 +100,8 @@ void np_file_coverage_put(struct np_buf *buf, const struct np_strtab *strings,
 	const char *against = np_strtab_text(strings, coverage->against);
 
 	np_text_safe(buf, file, strlen(file));
-	np_buf_add(buf, " covers ");
-	np_file_coverage_put_share(buf, coverage->share);
-	np_buf_add(buf, " of ");
-	np_text_safe(buf, against, strlen(against));
+	np_buf_add(buf, " ");
+	np_file_coverage_put_claim(buf, against, coverage->share);
 }
 
 const struct np_file_coverage *np_rank_withheld(const struct np_rank *rank)
