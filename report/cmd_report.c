@@ -6,12 +6,11 @@
 #include "cli/command/progress.h"
 #include "cli/prepare/phases.h"
 #include "cli/prepare/prepare.h"
+#include "report_output.h"
 #include "report_page.h"
 
 #include "npuprof/advice.h"
 #include "npuprof/difference.h"
-#include "npuprof/dirs.h"
-#include "npuprof/temporary.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -111,49 +110,6 @@ static int write_page(const void *context, FILE *stream, struct np_err *err)
 	return page_write(stream, page->model, page->options, err);
 }
 
-/* Where it goes; NULL without memory. A phase of several has its name in that of the file. */
-static char *find_output(const struct np_common *common)
-{
-	char *path = NULL;
-
-	if (!common->output)
-		return prepare_output(common, "report.html");
-	if (!common->phase_part)
-		return strdup(common->output);
-	if (asprintf(&path, "%s.%s", common->output, common->phase_part) < 0)
-		return NULL;
-	return path;
-}
-
-static int make_parent(const char *path, struct np_err *err)
-{
-	char *directory = strndup(path, (size_t)(strrchr(path, '/') - path));
-	int rc = directory ? np_make_dirs(directory, err) : np_fail_nomem(err, "a directory");
-
-	free(directory);
-	return rc;
-}
-
-static int write_to(const struct np_common *common, struct report_page *page, struct np_err *err)
-{
-	char *path = find_output(common);
-	int rc;
-
-	if (!path)
-		return np_fail_nomem(err, "the name of the page");
-	if (strcmp(path, "-") == 0) {
-		rc = write_page(page, stdout, err);
-	} else {
-		rc = common->output ? NP_OK : make_parent(path, err);
-		if (rc == NP_OK)
-			rc = np_write_file(path, write_page, page, err);
-		if (rc == NP_OK && !common->quiet)
-			(void)printf("%s\n", path);
-	}
-	free(path);
-	return rc;
-}
-
 /* What findings and the difference need. */
 struct report_advice {
 	const struct report_options *options;
@@ -198,8 +154,13 @@ static int present(const struct report_options *options, const struct np_analysi
 	struct np_err err = NP_ERR_INIT;
 	int rc = page_model_build(analysis, (size_t)options->common.jobs, &model, &err);
 
+	char *path = report_output(&options->common, "report.html");
+
+	if (rc == NP_OK && !path)
+		rc = np_fail_nomem(&err, "the name of the page");
 	if (rc == NP_OK)
-		rc = write_to(&options->common, &page, &err);
+		rc = report_output_write(&options->common, path, write_page, &page, &err);
+	free(path);
 	page_model_release(&model);
 	if (rc == NP_E_USAGE)
 		return np_cmd_usage(&np_cmd_report, "%s", err.text);
@@ -216,6 +177,11 @@ static int report(void *context)
 	struct np_err err = NP_ERR_INIT;
 	int rc;
 
+	if (options->common.phase_part && options->common.output &&
+	    strcmp(options->common.output, "-") == 0)
+		return np_cmd_usage(&np_cmd_report,
+				    "several phases do not go to one output: choose one with "
+				    "--phase, or name a file");
 	if (options->base && options->common.dirs.count > 1)
 		return np_cmd_usage(&np_cmd_report,
 				    "--base compares one directory with one: give one DIR");
@@ -238,7 +204,7 @@ static int cmd_report(int argc, const char *const *argv)
 
 	if (np_cmd_options(&np_cmd_report, argc, argv, &options, &status))
 		status = phases_run(&(struct phases_job){ .command = &np_cmd_report,
-							  .schema = "",
+							  .schema = "npuprof.page/1",
 							  .common = &options.common,
 							  .picks = &options.picks,
 							  .run = report,

@@ -5,12 +5,11 @@
 #include "cli/command/output.h"
 #include "cli/prepare/phases.h"
 #include "cli/prepare/prepare.h"
+#include "report_output.h"
 #include "timeline.h"
 
-#include "npuprof/dirs.h"
 #include "npuprof/rank.h"
 #include "npuprof/run.h"
-#include "npuprof/temporary.h"
 #include "npuprof/text.h"
 
 /* More ranks, or more bytes of plain JSON, than a viewer is glad of: a slice is written. */
@@ -144,51 +143,15 @@ static int write_timeline(const void *context, FILE *stream, struct np_err *err)
 	return rc;
 }
 
-/* Where it goes; NULL without memory. Phases have files of their own. */
-static char *find_output(const struct np_common *common)
+static int write_to(const struct np_common *common, struct timeline_file *file, struct np_err *err)
 {
-	char *path = NULL;
-
-	if (!common->output)
-		return prepare_output(common, "timeline.json.gz");
-	if (!common->phase_part || strcmp(common->output, "-") == 0)
-		return strdup(common->output);
-	/* The end of the name says the form. */
-	if (asprintf(&path, "%.*s%s.%s",
-		     (int)(strrchr(common->output, '/')
-				   ? strrchr(common->output, '/') + 1 - common->output
-				   : 0),
-		     common->output, common->phase_part,
-		     strrchr(common->output, '/') ? strrchr(common->output, '/') + 1
-						  : common->output) < 0)
-		return NULL;
-	return path;
-}
-
-static int write_to(const struct np_common *common, const struct timeline_file *file,
-		    struct np_err *err)
-{
-	char *path = find_output(common);
-	struct timeline_file named = *file;
+	char *path = report_output(common, "timeline.json.gz");
 	int rc;
 
 	if (!path)
 		return np_fail_nomem(err, "the name of the timeline");
-	named.form = (enum timeline_form)form_of(path);
-	if (strcmp(path, "-") == 0) {
-		rc = write_timeline(&named, stdout, err);
-	} else {
-		rc = NP_OK;
-		if (!common->output) {
-			*strrchr(path, '/') = '\0';
-			rc = np_make_dirs(path, err);
-			path[strlen(path)] = '/';
-		}
-		if (rc == NP_OK)
-			rc = np_write_file(path, write_timeline, &named, err);
-		if (rc == NP_OK && !common->quiet)
-			(void)printf("%s\n", path);
-	}
+	file->form = (enum timeline_form)form_of(path);
+	rc = report_output_write(common, path, write_timeline, file, err);
 	free(path);
 	return rc;
 }
@@ -249,9 +212,9 @@ static void say_size(const struct np_common *common, const struct np_analysis *a
 static int present(const struct cmd_timeline_options *options, struct np_analysis *analysis)
 {
 	struct timeline_options how = { .host = options->host, .anonymous = options->anonymous };
-	const struct timeline_file file = { .analysis = analysis,
-					    .how = &how,
-					    .notes = &analysis->run->notes };
+	struct timeline_file file = { .analysis = analysis,
+				      .how = &how,
+				      .notes = &analysis->run->notes };
 	bool *ranks = calloc(analysis->run->sources.count + 1, sizeof(*ranks));
 	struct np_err err = NP_ERR_INIT;
 	int rc = ranks ? NP_OK : np_fail_nomem(&err, "the timeline");
@@ -280,6 +243,11 @@ static int timeline(void *context)
 		return np_cmd_usage(&np_cmd_timeline,
 				    "'%s': a timeline is a .json, .json.gz or .pftrace",
 				    options->common.output);
+	if (options->common.phase_part && options->common.output &&
+	    strcmp(options->common.output, "-") == 0)
+		return np_cmd_usage(&np_cmd_timeline,
+				    "several phases do not go to one output: choose one with "
+				    "--phase, or name a file");
 	if (options->slice && options->whole)
 		return np_cmd_usage(&np_cmd_timeline, "--slice and --whole exclude each other");
 	rc = prepare_analysis(&options->common, &options->picks, &analysis, &err);
@@ -297,7 +265,7 @@ static int cmd_timeline(int argc, const char *const *argv)
 
 	if (np_cmd_options(&np_cmd_timeline, argc, argv, &options, &status))
 		status = phases_run(&(struct phases_job){ .command = &np_cmd_timeline,
-							  .schema = "",
+							  .schema = "npuprof.timeline/1",
 							  .common = &options.common,
 							  .picks = &options.picks,
 							  .run = timeline,

@@ -121,3 +121,13 @@ done
 run "$npuprof" report -q -d "$work/run" --base "$work/nowhere"
 expect_exit 2
 expect_stderr_has 'nowhere'
+
+behaviour 'each phase of a job has a page of its own'
+run "$synth" -q -o "$work/phases" --ranks 2 --steps 2 --layers 2 --layout verl
+run "$npuprof" report -d "$work/phases" -o "$work/p.html"
+expect_exit 0
+expect_equal "$(grep -c '^/.*/[^/]*[.]p[.]html$' "$work/stdout")" "$(find "$work" -maxdepth 1 -name '*.p.html' | wc -l)"
+expect 'there are several' test "$(find "$work" -maxdepth 1 -name '*.p.html' | wc -l)" -gt 1
+run "$npuprof" report -d "$work/phases" -o -
+expect_exit 2
+expect_stderr_has 'choose one with --phase'
