@@ -4,10 +4,7 @@
 
 #include "npuprof/map.h"
 
-#define NPU_PAD        UINT64_C(32)
-#define NPU_ALIGN      UINT64_C(16384)
-#define LARGE_SEGMENT  (20 * MEM_MIB)
-#define NON_SPLIT_ROOM (20 * MEM_MIB)
+#define NPU_PAD UINT64_C(32)
 
 static bool belongs(const struct mem_history *history, const struct snap_segment *segment)
 {
@@ -39,10 +36,10 @@ static void find_settings(struct mem_history *history)
 	bool gpu = snapshot->settings || snapshot->times.count > 0 || !is_padded(history);
 
 	history->settings = (struct mem_settings){ .pad = gpu ? 0 : NPU_PAD,
-						   .align = gpu ? 0 : NPU_ALIGN,
+						   .align = gpu ? 0 : MEM_NPU_ALIGN,
 						   .max_split = MEM_NO_SPLIT_LIMIT,
-						   .non_split_rounding = NON_SPLIT_ROOM,
-						   .large_segment = LARGE_SEGMENT };
+						   .non_split_rounding = MEM_NON_SPLIT_ROOM,
+						   .large_segment = MEM_LARGE_SEGMENT };
 	history->settings.expandable = history->actions[SNAP_SEGMENT_MAP] > 0;
 	for (size_t i = 0; i < snapshot->segments.count; i++) {
 		if (belongs(history, &snapshot->segments.item[i]) &&
@@ -51,7 +48,7 @@ static void find_settings(struct mem_history *history)
 	}
 }
 
-static bool is_release(const struct snap_event *event)
+bool history_releases(const struct snap_event *event)
 {
 	return event->action == SNAP_SEGMENT_FREE || event->action == SNAP_SEGMENT_UNMAP;
 }
@@ -60,8 +57,8 @@ static void count_actions(struct mem_history *history)
 {
 	for (size_t i = 0; i < history->count; i++) {
 		history->actions[history->events[i].action]++;
-		history->release_runs += is_release(&history->events[i]) &&
-					 (i == 0 || !is_release(&history->events[i - 1]));
+		history->release_runs += history_releases(&history->events[i]) &&
+					 (i == 0 || !history_releases(&history->events[i - 1]));
 	}
 }
 
@@ -69,7 +66,8 @@ static void count_actions(struct mem_history *history)
 static uint32_t event_key(const struct snap_event *event)
 {
 	bool mapped = event->action == SNAP_SEGMENT_MAP || event->action == SNAP_SEGMENT_UNMAP;
-	bool small = mapped ? event->size % LARGE_SEGMENT != 0 : event->size <= MEM_SMALL_SEGMENT;
+	bool small =
+		mapped ? event->size % MEM_LARGE_SEGMENT != 0 : event->size <= MEM_SMALL_SEGMENT;
 
 	return layout_key(event->pool, small, event->stream);
 }
@@ -159,7 +157,7 @@ static int find_start_ranges(struct mem_history *history, struct np_err *err)
 
 		if (event->action == SNAP_SEGMENT_ALLOC || event->action == SNAP_SEGMENT_MAP)
 			rc = remove_range(history, event, err);
-		else if (is_release(event))
+		else if (history_releases(event))
 			rc = restore_range(history, event, err);
 	}
 	return rc;
@@ -316,9 +314,8 @@ static int find_start_blocks(struct mem_history *history, struct np_err *err)
 	return rc;
 }
 
-/* The beginning as it was. Numbers of lives are those of start blocks. */
-static int lay_start(const struct mem_history *history, struct mem_layout *layout, size_t *ret_bad,
-		     struct np_err *err)
+int history_lay_start(const struct mem_history *history, struct mem_layout *layout, size_t *ret_bad,
+		      struct np_err *err)
 {
 	bool fits;
 
@@ -501,7 +498,7 @@ int history_new(const struct snapshot *snapshot, size_t device, struct mem_histo
 	if (rc == NP_OK)
 		rc = find_start_blocks(history, err);
 	if (rc == NP_OK)
-		rc = lay_start(history, &layout, &history->inconsistent, err);
+		rc = history_lay_start(history, &layout, &history->inconsistent, err);
 	if (rc == NP_OK)
 		rc = keep_start(history, &layout, err);
 	if (rc == NP_OK)
@@ -539,7 +536,7 @@ int history_state(const struct mem_history *history, size_t at, struct mem_layou
 	int rc;
 
 	layout_init(ret, &history->settings);
-	rc = lay_start(history, ret, &bad, err);
+	rc = history_lay_start(history, ret, &bad, err);
 	return rc < 0 ? rc : play(history, NULL, ret, until, err);
 }
 

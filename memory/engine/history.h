@@ -70,6 +70,16 @@ int history_new(const struct snapshot *snapshot, size_t device, struct mem_histo
 void history_free(struct mem_history *history);
 void history_freep(struct mem_history **history);
 
+/*
+ * Lay the beginning as it was into an empty layout, and count what cannot be. Numbers of lives are
+ * those of start blocks.
+ */
+int history_lay_start(const struct mem_history *history, struct mem_layout *layout, size_t *ret_bad,
+		      struct np_err *err) NP_MUST_USE;
+
+/* Is a segment, or are pages of one, given back? */
+bool history_releases(const struct snap_event *event);
+
 /* The allocator as it was after event `at`. Release it. */
 int history_state(const struct mem_history *history, size_t at, struct mem_layout *ret,
 		  struct np_err *err) NP_MUST_USE;

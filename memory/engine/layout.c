@@ -5,6 +5,8 @@
 /* The virtual range of expandable segments: large enough never to be full. */
 #define VIRTUAL_RANGE (UINT64_C(72) << 30)
 
+#define ADDRESS_MOST (UINT64_C(1) << 62)
+
 #define SMALL_BIT (UINT32_C(1) << 16)
 
 static uint64_t round_up(uint64_t value, uint64_t unit)
@@ -20,6 +22,16 @@ uint32_t layout_key(uint8_t pool, bool small, uint16_t stream)
 bool layout_key_small(uint32_t key)
 {
 	return key & SMALL_BIT;
+}
+
+uint8_t layout_key_pool(uint32_t key)
+{
+	return (uint8_t)(key >> 17);
+}
+
+uint16_t layout_key_stream(uint32_t key)
+{
+	return (uint16_t)key;
 }
 
 uint64_t layout_round(const struct mem_settings *settings, uint64_t requested)
@@ -128,7 +140,6 @@ void layout_release(struct mem_layout *layout)
 	np_vec_release(&layout->free);
 	np_vec_release(&layout->unmapped);
 	np_vec_release(&layout->calls);
-	np_vec_release(&layout->places);
 	free(layout->live.slot);
 	free(layout->vacant.slot);
 	layout->live = layout->vacant = (struct mem_table){ 0 };
@@ -488,37 +499,44 @@ int layout_free_completed(struct mem_layout *layout, uint64_t recorded, uint32_t
 	return list(layout, merge(layout, number), err);
 }
 
-/* The address of a new segment: the recorded one, or one of our own. */
-static uint64_t place(struct mem_layout *layout, uint64_t size)
+/* An address of our own, for what the record has not. */
+static int own_address(struct mem_layout *layout, uint64_t size, uint64_t unit, uint64_t *ret,
+		       struct np_err *err)
 {
-	uint64_t address = layout->next_address;
-
-	if (layout->places_used < layout->places.count &&
-	    layout->places.item[layout->places_used].size == size)
-		return layout->places.item[layout->places_used++].address;
-	layout->next_address += round_up(size, MEM_SMALL_SEGMENT);
-	return address;
+	*ret = round_up(layout->next_address, unit);
+	if (size > ADDRESS_MOST || *ret > ADDRESS_MOST - size)
+		return np_fail(err, NP_E_RANGE, "more memory than there are addresses");
+	layout->next_address = *ret + size;
+	return NP_OK;
 }
 
+/* A segment where the record has one, unless something is there already. */
 static int add_plain(struct mem_layout *layout, uint64_t size, uint32_t key, uint32_t *ret,
 		     struct np_err *err)
 {
 	uint64_t bytes = round_up(size, MEM_SMALL_SEGMENT);
-	uint64_t address;
-	bool fits;
+	uint64_t address = layout->place;
+	bool fits = false;
+	int rc = NP_OK;
 
 	if (layout_key_small(key))
 		bytes = MEM_SMALL_SEGMENT;
 	else if (size < MEM_LARGE_FROM)
 		bytes = layout->settings.large_segment;
-	address = place(layout, bytes);
-	if (note_call(layout, address, bytes, true, err) < 0 ||
-	    layout_add_segment(layout, address, bytes, key, false, &fits, err) < 0)
-		return NP_E_NOMEM;
-	if (!fits)
-		return np_fail(err, NP_E_RANGE, "a segment lies where another is");
-	*ret = table_find(&layout->vacant, address);
-	return NP_OK;
+	if (address > 0)
+		rc = layout_add_segment(layout, address, bytes, key, false, &fits, err);
+	if (rc == NP_OK && !fits) {
+		rc = own_address(layout, bytes, MEM_SMALL_SEGMENT, &address, err);
+		if (rc == NP_OK)
+			rc = layout_add_segment(layout, address, bytes, key, false, &fits, err);
+		if (rc == NP_OK && !fits)
+			rc = np_fail(err, NP_E_RANGE, "a segment lies where another is");
+	}
+	if (rc == NP_OK)
+		rc = note_call(layout, address, bytes, true, err);
+	if (rc == NP_OK)
+		*ret = table_find(&layout->vacant, address);
+	return rc;
 }
 
 static uint64_t page_of(const struct mem_layout *layout, uint32_t key)
@@ -578,8 +596,7 @@ static int add_expandable(struct mem_layout *layout, uint64_t size, uint32_t key
 	uint32_t number = find_run(layout, size, key);
 
 	if (number == MEM_NONE) {
-		uint64_t base = round_up(layout->next_address, page_of(layout, key));
-		struct mem_block range = { .address = base,
+		struct mem_block range = { .address = layout->place,
 					   .size = round_up(VIRTUAL_RANGE + size,
 							    page_of(layout, key)),
 					   .previous = MEM_NONE,
@@ -588,7 +605,13 @@ static int add_expandable(struct mem_layout *layout, uint64_t size, uint32_t key
 					   .life = MEM_NONE,
 					   .state = MEM_UNMAPPED };
 
-		layout->next_address = base + range.size;
+		if (range.address == 0) {
+			int rc = own_address(layout, range.size, page_of(layout, key),
+					     &range.address, err);
+
+			if (rc < 0)
+				return rc;
+		}
 		if (new_block(layout, &range, &number, err) < 0 || list(layout, number, err) < 0)
 			return NP_E_NOMEM;
 	}

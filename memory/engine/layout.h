@@ -18,6 +18,9 @@
 #define MEM_SMALL_MOST     MEM_MIB /* of a block of the small pool */
 #define MEM_SMALL_SEGMENT  (2 * MEM_MIB)
 #define MEM_LARGE_FROM     (10 * MEM_MIB) /* such a request has a segment of its own */
+#define MEM_LARGE_SEGMENT  (20 * MEM_MIB) /* those that other requests share */
+#define MEM_NON_SPLIT_ROOM (20 * MEM_MIB)
+#define MEM_NPU_ALIGN      UINT64_C(16384)
 #define MEM_NONE           UINT32_MAX
 
 struct mem_settings {
@@ -86,15 +89,13 @@ struct mem_layout {
 	uint64_t reserved;
 	uint64_t allocated;
 	uint64_t active;
-	uint64_t requested; /* of what is allocated */
-	uint64_t next_address;
-	size_t grown; /* calls of the driver for more */
+	uint64_t requested;    /* of what is allocated */
+	uint64_t place;        /* where the record has the next segment; 0: it has none */
+	uint64_t next_address; /* of segments that the record has not */
+	size_t grown;          /* calls of the driver for more */
 	/* Calls since the user last emptied it, if he wants them. */
 	bool keep_calls;
 	NP_VEC(struct mem_call) calls;
-	/* Where new segments are, as recorded; a FIFO that may be empty. */
-	NP_VEC(struct mem_call) places;
-	size_t places_used;
 };
 
 void layout_init(struct mem_layout *layout, const struct mem_settings *settings);
@@ -102,6 +103,8 @@ void layout_release(struct mem_layout *layout);
 
 uint32_t layout_key(uint8_t pool, bool small, uint16_t stream);
 bool layout_key_small(uint32_t key);
+uint8_t layout_key_pool(uint32_t key);
+uint16_t layout_key_stream(uint32_t key);
 
 /* The size of the block that a request needs. */
 uint64_t layout_round(const struct mem_settings *settings, uint64_t requested);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory snapshots: whatever is read can be played, and what is alive sums to what is allocated. */
 #include "memory/engine/composition.h"
+#include "memory/engine/mem_replay.h"
 
 /* NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -9,6 +10,22 @@ static void must(bool condition)
 {
 	if (!condition)
 		abort();
+}
+
+/* Whatever was recorded can be replayed, or is refused. */
+static void replay(const struct mem_history *history)
+{
+	struct mem_settings settings = history->settings;
+	struct mem_replay found;
+	struct mem_whatif whatif;
+	struct np_err err = NP_ERR_INIT;
+
+	if (mem_replay_find(history, &found, &err) < 0)
+		return;
+	must(found.calls_equal <= found.calls && found.blocks_equal <= found.blocks);
+	settings.expandable = !settings.expandable;
+	if (mem_replay_whatif(history, &found, &settings, &whatif, &err) == NP_OK)
+		must(whatif.replay.peak_reserved >= whatif.replay.end_reserved);
 }
 
 static void play(const struct snapshot *snapshot)
@@ -24,6 +41,7 @@ static void play(const struct snapshot *snapshot)
 	for (size_t i = 0; i < composition->groups.count; i++)
 		sum += composition->groups.item[i].bytes;
 	must(history->inconsistent > 0 || history->count == 0 || sum == history->allocated.bytes);
+	replay(history);
 }
 
 /* NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name */

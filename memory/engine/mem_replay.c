@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The recorded requests again, under the settings of the recording or others. */
+#include "mem_replay.h"
+
+#include "npuprof/text.h"
+
+/* No device has as much: such a request is damage. */
+#define REQUEST_MOST (UINT64_C(1) << 46)
+
+#define PLACE_MOST (UINT64_C(1) << 62)
+
+#define NO_RUN SIZE_MAX
+
+static const uint64_t large_segments[] = { 20, 32, 64, 128, 256, 512 };
+static const uint64_t splits[] = { 0, 20, 32, 64, 128, 256, 512 }; /* 0: no limit */
+static const uint64_t divisions[] = { 0, 2, 4, 8, 16 };
+
+/* A replay under way. */
+struct mem_replay_job {
+	const struct mem_history *history;
+	struct mem_layout layout;
+	struct mem_replay *result;
+	bool verify;
+	uint64_t recorded; /* reserved */
+	size_t run; /* the first of the segment events that are not yet compared, or NO_RUN */
+};
+
+static bool is_growth(const struct snap_event *event)
+{
+	return event->action == SNAP_SEGMENT_ALLOC || event->action == SNAP_SEGMENT_MAP;
+}
+
+/* The beginning: as it was, or, if pages take the place of segments or the reverse, anew. */
+static int begin(struct mem_replay_job *job, bool anew, struct np_err *err)
+{
+	const struct mem_history *history = job->history;
+	size_t bad = 0;
+	int rc = NP_OK;
+
+	job->recorded = history->start_reserved;
+	if (!anew)
+		return history_lay_start(history, &job->layout, &bad, err);
+	job->result->approximate = history->start_ranges.count > 0;
+	for (size_t i = 0; rc == NP_OK && i < history->start_blocks.count; i++) {
+		const struct mem_start_block *block = &history->start_blocks.item[i];
+		uint32_t key = 0;
+		uint32_t number;
+
+		for (size_t j = 0; j < history->start_ranges.count; j++) {
+			const struct mem_range *range = &history->start_ranges.item[j];
+
+			if (range->address <= block->address &&
+			    block->address - range->address < range->size)
+				key = range->key;
+		}
+		if (block->requested > REQUEST_MOST)
+			continue;
+		rc = layout_allocate(&job->layout, block->address, block->requested,
+				     layout_key_pool(key), layout_key_stream(key), (uint32_t)i,
+				     &number, err);
+		if (rc == NP_OK && block->pending)
+			layout_free_requested(&job->layout, number);
+	}
+	job->layout.grown = 0;
+	return rc;
+}
+
+/* The calls that were made against the segment events since the last event of another kind. */
+static void compare_calls(struct mem_replay_job *job, size_t until)
+{
+	struct mem_replay *result = job->result;
+	size_t recorded = job->run == NO_RUN ? 0 : until - job->run;
+	size_t made = job->layout.calls.count;
+
+	for (size_t i = 0; i < recorded && i < made; i++) {
+		const struct snap_event *event = &job->history->events[job->run + i];
+		const struct mem_call *call = &job->layout.calls.item[i];
+
+		result->calls_equal += call->address == event->address &&
+				       call->size == event->size && call->grows == is_growth(event);
+	}
+	result->calls += recorded;
+	result->calls_extra += made > recorded ? made - recorded : 0;
+	job->layout.calls.count = 0;
+	job->run = NO_RUN;
+}
+
+static void compare_reserved(struct mem_replay_job *job)
+{
+	uint64_t reserved = job->layout.reserved;
+	uint64_t off =
+		reserved > job->recorded ? reserved - job->recorded : job->recorded - reserved;
+
+	if (off > job->result->deviation)
+		job->result->deviation = off;
+}
+
+static int see_segment(struct mem_replay_job *job, size_t i, struct np_err *err)
+{
+	const struct snap_event *event = &job->history->events[i];
+
+	if (job->run == NO_RUN)
+		job->run = i;
+	if (is_growth(event)) {
+		job->recorded += event->size;
+		if (job->verify && job->layout.place == 0 && event->address <= PLACE_MOST)
+			job->layout.place = event->address;
+		return NP_OK;
+	}
+	job->recorded -= event->size;
+	if (i > 0 && history_releases(event - 1))
+		return NP_OK;
+	return layout_release_cached(&job->layout, err);
+}
+
+static int see_alloc(struct mem_replay_job *job, const struct snap_event *event, struct np_err *err)
+{
+	uint32_t number;
+	int rc;
+
+	/* What contradicts other events was not played in the record either. */
+	if (layout_find(&job->layout, event->address) != MEM_NONE || event->size > REQUEST_MOST)
+		return NP_OK;
+	rc = layout_allocate(&job->layout, event->address, event->size, event->pool, event->stream,
+			     MEM_NONE, &number, err);
+	if (rc < 0)
+		return rc;
+	job->result->blocks++;
+	job->result->blocks_equal += job->layout.blocks.item[number].address == event->address;
+	return NP_OK;
+}
+
+static int see_free(struct mem_replay_job *job, const struct snap_event *event, struct np_err *err)
+{
+	uint32_t number = layout_find(&job->layout, event->address);
+
+	if (number == MEM_NONE)
+		return NP_OK;
+	if (job->layout.blocks.item[number].state == MEM_ALLOCATED)
+		layout_free_requested(&job->layout, number);
+	if (event->action == SNAP_FREE_REQUESTED)
+		return NP_OK;
+	return layout_free_completed(&job->layout, event->address, number, err);
+}
+
+static void keep_peak(struct mem_replay_job *job)
+{
+	if (job->layout.reserved <= job->result->peak_reserved)
+		return;
+	job->result->peak_reserved = job->layout.reserved;
+	job->result->peak_gap = job->layout.reserved - job->layout.allocated;
+}
+
+static int replay_event(struct mem_replay_job *job, size_t i, struct np_err *err)
+{
+	const struct snap_event *event = &job->history->events[i];
+	int rc = NP_OK;
+
+	if (is_growth(event) || history_releases(event))
+		return see_segment(job, i, err);
+	if (event->action == SNAP_ALLOC)
+		rc = see_alloc(job, event, err);
+	else if (event->action == SNAP_FREE_REQUESTED || event->action == SNAP_FREE_COMPLETED)
+		rc = see_free(job, event, err);
+	job->layout.place = 0;
+	compare_calls(job, i);
+	compare_reserved(job);
+	keep_peak(job);
+	return rc;
+}
+
+static int replay(const struct mem_history *history, const struct mem_settings *settings,
+		  bool verify, bool anew, struct mem_replay *ret, struct np_err *err)
+{
+	struct mem_replay_job job = {
+		.history = history, .result = ret, .verify = verify, .run = NO_RUN
+	};
+	int rc;
+
+	*ret = (struct mem_replay){ .settings = *settings };
+	layout_init(&job.layout, settings);
+	rc = begin(&job, anew, err);
+	keep_peak(&job);
+	job.layout.keep_calls = true;
+	for (size_t i = 0; rc == NP_OK && i < history->count; i++)
+		rc = replay_event(&job, i, err);
+	compare_calls(&job, history->count);
+	compare_reserved(&job);
+	ret->end_reserved = job.layout.reserved;
+	ret->grown = job.layout.grown;
+	layout_release(&job.layout);
+	return rc;
+}
+
+/* The unmapped pages around those of an earlier beginning are not known: it is made anew. */
+static bool begins_anew(const struct mem_history *history, const struct mem_settings *settings)
+{
+	return settings->expandable || history->settings.expandable;
+}
+
+int mem_replay_run(const struct mem_history *history, const struct mem_settings *settings,
+		   enum mem_replay_how how, struct mem_replay *ret, struct np_err *err)
+{
+	return replay(history, settings, how == REPLAY_VERIFY, begins_anew(history, settings), ret,
+		      err);
+}
+
+bool mem_replay_exact(const struct mem_replay *replay)
+{
+	return replay->calls_equal == replay->calls && replay->calls_extra == 0 &&
+	       replay->deviation == 0;
+}
+
+/* Is `a` nearer to the record? */
+static bool is_nearer(const struct mem_replay *a, const struct mem_replay *b)
+{
+	size_t wrong_a = a->calls - a->calls_equal + a->calls_extra;
+	size_t wrong_b = b->calls - b->calls_equal + b->calls_extra;
+
+	if (wrong_a != wrong_b)
+		return wrong_a < wrong_b;
+	if (a->deviation != b->deviation)
+		return a->deviation < b->deviation;
+	return a->blocks_equal > b->blocks_equal;
+}
+
+static int try_settings(const struct mem_history *history, const struct mem_settings *settings,
+			struct mem_replay *best, struct np_err *err)
+{
+	struct mem_replay tried;
+	int rc = mem_replay_run(history, settings, REPLAY_VERIFY, &tried, err);
+
+	if (rc == NP_OK && is_nearer(&tried, best))
+		*best = tried;
+	return rc;
+}
+
+static uint64_t split_of(uint64_t mib)
+{
+	return mib > 0 ? mib * MEM_MIB : MEM_NO_SPLIT_LIMIT;
+}
+
+/* Each setting in turn, the others as in the best so far. */
+static int try_each(const struct mem_history *history, struct mem_replay *best, struct np_err *err)
+{
+	struct mem_settings settings = best->settings;
+	int rc = NP_OK;
+
+	for (size_t i = 0; rc == NP_OK && i < NP_COUNT(large_segments); i++) {
+		settings.large_segment = large_segments[i] * MEM_MIB;
+		rc = try_settings(history, &settings, best, err);
+	}
+	settings = best->settings;
+	for (size_t i = 0; rc == NP_OK && i < NP_COUNT(divisions); i++) {
+		settings.divisions = divisions[i];
+		rc = try_settings(history, &settings, best, err);
+	}
+	settings = best->settings;
+	/* The allocator refuses the two together. */
+	for (size_t i = 0; rc == NP_OK && !settings.expandable && i < NP_COUNT(splits); i++) {
+		settings.max_split = split_of(splits[i]);
+		rc = try_settings(history, &settings, best, err);
+	}
+	return rc;
+}
+
+int mem_replay_find(const struct mem_history *history, struct mem_replay *ret, struct np_err *err)
+{
+	int rc = mem_replay_run(history, &history->settings, REPLAY_VERIFY, ret, err);
+	bool better = true;
+
+	while (rc == NP_OK && better && !ret->approximate && !mem_replay_exact(ret)) {
+		struct mem_replay before = *ret;
+
+		rc = try_each(history, ret, err);
+		better = is_nearer(ret, &before);
+	}
+	return rc;
+}
+
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+int mem_replay_whatif(const struct mem_history *history, const struct mem_replay *found,
+		      const struct mem_settings *settings, struct mem_whatif *ret,
+		      struct np_err *err)
+{
+	struct mem_replay anew;
+	int rc = mem_replay_run(history, settings, REPLAY_FORETELL, &ret->replay, err);
+
+	ret->error = found->deviation;
+	/* What a beginning that is made anew does to a peak that is known. */
+	if (rc == NP_OK && ret->replay.approximate && !found->approximate) {
+		rc = replay(history, &found->settings, false, true, &anew, err);
+		ret->error += distance(anew.peak_reserved, history->reserved.bytes);
+	}
+	if (rc < 0)
+		return rc;
+	ret->gain = (int64_t)history->reserved.bytes - (int64_t)ret->replay.peak_reserved;
+	if (ret->gain != 0 && (uint64_t)llabs(ret->gain) <= ret->error)
+		ret->gain = NP_UNKNOWN;
+	return NP_OK;
+}
+
+static int refuse(const char *key, const char *value, const char *why, struct np_err *err)
+{
+	return np_fail(err, NP_E_USAGE, "--with %s:%s: %s", key, value, why);
+}
+
+static int set(struct mem_settings *settings, const char *key, const char *value,
+	       struct np_err *err)
+{
+	static const char *const keys[] = { "expandable_segments",       "max_split_size_mb",
+					    "max_non_split_rounding_mb", "large_segment_size_mb",
+					    "roundup_power2_divisions",  "base_addr_aligned_kb" };
+	bool yes = strcmp(value, "True") == 0 || strcmp(value, "true") == 0;
+	const char *close;
+	int64_t number;
+	bool is_number =
+		np_text_to_int(value, strlen(value), &number) && number >= 0 && number <= 1 << 20;
+
+	if (strcmp(key, keys[0]) == 0) {
+		if (!yes && strcmp(value, "False") != 0 && strcmp(value, "false") != 0)
+			return refuse(key, value, "neither True nor False", err);
+		settings->expandable = yes;
+		return NP_OK;
+	}
+	close = np_text_closest(key, keys, NP_COUNT(keys));
+	if (!close || strcmp(close, key) != 0)
+		return np_fail(err, NP_E_USAGE, "--with %s: no setting that can be replayed%s%s%s",
+			       key, close ? "; did you mean " : "", close ? close : "",
+			       close ? "?" : "");
+	if (!is_number)
+		return refuse(key, value, "not a number that can be", err);
+	if (strcmp(key, keys[1]) == 0) {
+		if (number < 20)
+			return refuse(key, value, "at least 20", err);
+		settings->max_split = (uint64_t)number * MEM_MIB;
+	} else if (strcmp(key, keys[2]) == 0) {
+		settings->non_split_rounding = (uint64_t)number * MEM_MIB;
+	} else if (strcmp(key, keys[3]) == 0) {
+		if (number < 20 || number % 2 != 0)
+			return refuse(key, value, "an even number, at least 20", err);
+		settings->large_segment = (uint64_t)number * MEM_MIB;
+	} else if (strcmp(key, keys[4]) == 0) {
+		if (number > 64 || (number & (number - 1)) != 0)
+			return refuse(key, value, "a power of two up to 64", err);
+		settings->divisions = (uint64_t)number;
+	} else {
+		if (number > 16)
+			return refuse(key, value, "at most 16", err);
+		settings->align = (uint64_t)number * 1024;
+	}
+	return NP_OK;
+}
+
+int mem_replay_parse(const char *text, struct mem_settings *settings, struct np_err *err)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf copy = NP_BUF_INIT;
+	bool split = strstr(text, "max_split_size_mb:") != NULL;
+	char *rest = NULL;
+	int rc = NP_OK;
+
+	np_buf_add(&copy, text);
+	if (np_buf_check(&copy, err) < 0)
+		return NP_E_NOMEM;
+	if (!*text)
+		return np_fail(err, NP_E_USAGE,
+			       "--with takes settings such as "
+			       "expandable_segments:True");
+	for (char *part = strtok_r(copy.text, ",", &rest); rc == NP_OK && part;
+	     part = strtok_r(NULL, ",", &rest)) {
+		char *colon = strchr(part, ':');
+
+		if (!colon)
+			return np_fail(err, NP_E_USAGE,
+				       "--with %s: a setting is key:value, as in "
+				       "expandable_segments:True",
+				       part);
+		*colon = '\0';
+		rc = set(settings, part, colon + 1, err);
+	}
+	/* Of the recording only what goes with what is named stays. */
+	if (split && !strstr(text, "expandable_segments:"))
+		settings->expandable = false;
+	if (settings->expandable && !split)
+		settings->max_split = MEM_NO_SPLIT_LIMIT;
+	if (rc == NP_OK && settings->expandable && split)
+		rc = np_fail(err, NP_E_USAGE,
+			     "--with %s: the allocator refuses expandable_segments together with "
+			     "max_split_size_mb",
+			     text);
+	return rc;
+}
+
+static void name_one(struct np_buf *buf, size_t begin, const char *key, uint64_t value)
+{
+	np_buf_printf(buf, "%s%s:%llu", buf->length > begin ? "," : "", key,
+		      (unsigned long long)value);
+}
+
+void mem_replay_name(const struct mem_settings *settings, struct np_buf *buf)
+{
+	size_t begin = buf->length;
+
+	if (settings->expandable)
+		np_buf_add(buf, "expandable_segments:True");
+	if (settings->max_split != MEM_NO_SPLIT_LIMIT)
+		name_one(buf, begin, "max_split_size_mb", settings->max_split / MEM_MIB);
+	if (settings->non_split_rounding != MEM_NON_SPLIT_ROOM)
+		name_one(buf, begin, "max_non_split_rounding_mb",
+			 settings->non_split_rounding / MEM_MIB);
+	if (settings->large_segment != MEM_LARGE_SEGMENT)
+		name_one(buf, begin, "large_segment_size_mb", settings->large_segment / MEM_MIB);
+	if (settings->divisions > 0)
+		name_one(buf, begin, "roundup_power2_divisions", settings->divisions);
+	if (settings->align != (settings->pad > 0 ? MEM_NPU_ALIGN : 0))
+		name_one(buf, begin, "base_addr_aligned_kb", settings->align / 1024);
+	if (buf->length == begin)
+		np_buf_add(buf, "default");
+}
+
+size_t mem_replay_sweep(const struct mem_settings *recorded,
+			struct mem_settings ret[MEM_SWEEP_MOST])
+{
+	static const uint64_t segments[] = { 20, 64, 128 };
+	static const uint64_t cuts[] = { 0, 20, 64, 128, 256 };
+	size_t count = 0;
+	struct mem_settings base = *recorded;
+
+	base.max_split = MEM_NO_SPLIT_LIMIT;
+	base.divisions = 0;
+	for (size_t i = 0; i < NP_COUNT(segments); i++) {
+		base.large_segment = segments[i] * MEM_MIB;
+		base.expandable = true;
+		ret[count++] = base;
+		base.expandable = false;
+		if (i > 0)
+			ret[count++] = base;
+	}
+	base.large_segment = MEM_LARGE_SEGMENT;
+	for (size_t i = 0; i < NP_COUNT(cuts); i++) {
+		base.max_split = split_of(cuts[i]);
+		ret[count++] = base;
+	}
+	base.max_split = MEM_NO_SPLIT_LIMIT;
+	base.divisions = 4;
+	ret[count++] = base;
+	return count;
+}
