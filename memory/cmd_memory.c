@@ -17,6 +17,9 @@ struct memory_options {
 	int by;
 	int64_t rank;
 	int64_t top;
+	struct np_opt_list with;
+	bool sweep;
+	const char *fail_on;
 };
 
 static const char *const bys[] = {
@@ -53,6 +56,31 @@ static const struct np_opt own_options[] = {
 		.preset = "10",
 		.low = 1,
 		.high = INT32_MAX,
+	},
+};
+
+static const struct np_opt whatif_options[] = {
+	{
+		.name = "with",
+		.kind = NP_OPT_LIST,
+		.offset = offsetof(struct memory_options, with),
+		.value = "SETTINGS",
+		.help = "foretell the peak under these settings of the allocator, as "
+			"expandable_segments:True,large_segment_size_mb:64; may be repeated",
+	},
+	{
+		.name = "sweep",
+		.kind = NP_OPT_FLAG,
+		.offset = offsetof(struct memory_options, sweep),
+		.help = "foretell it under each of the settings that are worth trying",
+	},
+	{
+		.name = "fail-on",
+		.kind = NP_OPT_TEXT,
+		.offset = offsetof(struct memory_options, fail_on),
+		.value = "CONDITION",
+		.help = "exit with 4 if the peak of a rank, with --with the foretold one, is more: "
+			"reserved>60GB",
 	},
 };
 
@@ -108,6 +136,7 @@ static const struct np_opt output_options[] = {
 
 static const struct np_opt_group groups[] = {
 	{ "Memory", own_options, NP_COUNT(own_options), 0 },
+	{ "What if", whatif_options, NP_COUNT(whatif_options), 0 },
 	{ "Input", input_options, NP_COUNT(input_options), 0 },
 	{ "Output", output_options, NP_COUNT(output_options), 0 },
 	NP_GROUP_GENERAL,
@@ -132,10 +161,11 @@ const struct np_cmd np_cmd_memory = {
 	.about =
 		"Reads memory snapshots of torch_npu and torch, as plain data: nothing in them can "
 		"run. Tells the peaks of allocated and reserved memory, what fills them, how much "
-		"is fragmentation, what was never freed and what grows. The inputs are not changed.",
+		"is fragmentation, what was never freed and what grows, and what other settings of "
+		"the allocator would do. The inputs are not changed.",
 	.run = cmd_memory,
 	.options = { .groups = groups, .count = NP_COUNT(groups), .operand = &operand },
-	.statuses = NP_EXITS_PARTIAL,
+	.statuses = NP_EXITS_GATE,
 };
 
 /* What is being done. */
@@ -144,6 +174,7 @@ struct memory_job {
 	size_t at; /* event, if `at_event` */
 	bool at_event;
 	bool at_end;
+	uint64_t most; /* of the gate */
 	struct np_names files;
 	struct np_notes notes;
 	struct memory_report report;
@@ -311,6 +342,11 @@ static int measure(struct memory_job *job, struct memory_result *result, struct 
 				     &result->composition, err);
 	for (size_t i = 0; rc == NP_OK && i < result->composition->groups.count; i++)
 		result->peak_blocks += result->composition->groups.item[i].blocks;
+	if (rc == NP_OK)
+		rc = memory_whatif_run(history, job->options->with.item, job->options->with.count,
+				       job->options->sweep, &result->whatif, err);
+	result->tripped =
+		job->options->fail_on && memory_gate_peak(history, &result->whatif) > job->most;
 	return rc == NP_OK ? find_limit(result, err) : rc;
 }
 
@@ -338,6 +374,7 @@ static int add_device(struct memory_job *job, const char *path, const struct sna
 	free(result.path);
 	history_free(result.history);
 	composition_free(result.composition);
+	memory_whatif_release(&result.whatif);
 	return rc < 0 ? rc : np_fail_nomem(err, "a result");
 }
 
@@ -414,6 +451,28 @@ static int print(const struct memory_job *job, struct np_err *err)
 	return rc;
 }
 
+/* What the gate says of all; a rank of which nothing can be foretold cannot pass. */
+static int judge(const struct memory_job *job, int status)
+{
+	const struct memory_options *options = job->options;
+	size_t tripped = 0;
+
+	for (size_t i = 0; options->fail_on && i < job->report.results.count; i++) {
+		const struct memory_result *result = &job->report.results.item[i];
+
+		if (result->whatif.withheld && options->with.count > 0)
+			return np_report(NP_EXIT_FAILED,
+					 "--fail-on cannot be judged: '%s': %s; without --with it "
+					 "judges what was recorded",
+					 result->path, result->whatif.withheld);
+		tripped += result->tripped;
+	}
+	if (tripped == 0)
+		return status;
+	return np_report(NP_EXIT_GATE, "%s in %zu of %zu", options->fail_on, tripped,
+			 job->report.results.count);
+}
+
 static int run(struct memory_job *job)
 {
 	const struct memory_options *options = job->options;
@@ -450,7 +509,8 @@ static int run(struct memory_job *job)
 	rc = print(job, &err);
 	if (rc < 0)
 		return np_report(NP_EXIT_FAILED, "%s", err.text);
-	return np_notes_count(&job->notes, NP_NOTE_SKIPPED) ? NP_EXIT_PARTIAL : NP_EXIT_DONE;
+	return judge(job,
+		     np_notes_count(&job->notes, NP_NOTE_SKIPPED) ? NP_EXIT_PARTIAL : NP_EXIT_DONE);
 }
 
 /* What --at says. */
@@ -468,9 +528,30 @@ static bool read_moment(struct memory_job *job)
 	return job->at_event;
 }
 
+/* --with and --fail-on, before anything is read. */
+static int check_whatif(struct memory_job *job, struct np_err *err)
+{
+	const struct memory_options *options = job->options;
+	int rc = NP_OK;
+
+	for (size_t i = 0; rc == NP_OK && i < options->with.count; i++) {
+		struct mem_settings settings = { .max_split = MEM_NO_SPLIT_LIMIT };
+
+		rc = mem_replay_parse(options->with.item[i], &settings, err);
+	}
+	if (rc < 0 || !options->fail_on)
+		return rc;
+	if (options->with.count > 1)
+		return np_fail(err, NP_E_USAGE, "--fail-on judges one --with; there are %zu",
+			       options->with.count);
+	job->report.gate = options->fail_on;
+	return memory_gate_parse(options->fail_on, &job->most, err);
+}
+
 static int memory(const struct memory_options *options)
 {
 	struct memory_job job = { .options = options };
+	struct np_err err = NP_ERR_INIT;
 	int status;
 
 	job.report.by = bys[options->by];
@@ -478,7 +559,9 @@ static int memory(const struct memory_options *options)
 	job.report.notes = &job.notes;
 	job.report.width = np_output_width(stdout);
 	job.report.color = np_common_color(&options->common, stdout);
-	if (read_moment(&job))
+	if (check_whatif(&job, &err) < 0)
+		status = np_cmd_usage(&np_cmd_memory, "%s", err.text);
+	else if (read_moment(&job))
 		status = run(&job);
 	else
 		status = np_cmd_usage(&np_cmd_memory,

@@ -16,6 +16,7 @@ void memory_report_release(struct memory_report *report)
 		free(report->results.item[i].path);
 		history_free(report->results.item[i].history);
 		composition_free(report->results.item[i].composition);
+		memory_whatif_release(&report->results.item[i].whatif);
 	}
 	np_vec_release(&report->results);
 }
@@ -152,6 +153,93 @@ static void say_trust(struct np_buf *buf, const struct memory_result *result)
 				      : "");
 }
 
+/* "saves 33.6 MB", or what else becomes of the peak. */
+static void add_gain(struct np_buf *buf, const struct mem_whatif *whatif)
+{
+	if (whatif->gain == NP_UNKNOWN) {
+		np_buf_add(buf, "within the error");
+	} else if (whatif->gain == 0) {
+		np_buf_add(buf, "the same");
+	} else {
+		np_buf_add(buf, whatif->gain > 0 ? "saves " : "costs ");
+		np_text_bytes(buf, llabs(whatif->gain));
+	}
+}
+
+static const struct mem_whatif *best_whatif(const struct memory_whatif *whatif)
+{
+	const struct mem_whatif *best = NULL;
+
+	for (size_t i = 0; i < whatif->list.count; i++) {
+		const struct mem_whatif *one = &whatif->list.item[i];
+
+		if (one->gain != NP_UNKNOWN && one->gain > 0 && (!best || one->gain > best->gain))
+			best = one;
+	}
+	return best;
+}
+
+static void say_whatif(struct np_buf *buf, const struct memory_result *result)
+{
+	const struct memory_whatif *whatif = &result->whatif;
+	const struct mem_whatif *best = best_whatif(whatif);
+
+	if (!whatif->wanted)
+		return;
+	if (whatif->withheld) {
+		np_buf_printf(buf, "other settings: withheld, %s\n", whatif->withheld);
+		return;
+	}
+	np_buf_add(buf, "replay with the settings found (");
+	mem_replay_name(&whatif->found.settings, buf);
+	np_buf_printf(buf,
+		      "): %zu of %zu segment events and %zu of %zu addresses of blocks equal, "
+		      "reserved is off by at most ",
+		      whatif->found.calls_equal, whatif->found.calls, whatif->found.blocks_equal,
+		      whatif->found.blocks);
+	np_text_bytes(buf, (int64_t)whatif->found.deviation);
+	np_buf_add(buf, "\n");
+	if (!best) {
+		np_buf_add(buf, "none of the other settings would lower the peak for sure\n");
+		return;
+	}
+	np_buf_add(buf, "lowest peak reserved: ");
+	np_text_bytes(buf, (int64_t)best->replay.peak_reserved);
+	np_buf_add(buf, " with ");
+	mem_replay_name(&best->replay.settings, buf);
+	np_buf_add(buf, ", ");
+	add_gain(buf, best);
+	np_buf_add(buf, best->replay.approximate ? " (the beginning is made anew)\n" : "\n");
+}
+
+static struct np_grid *whatif_grid(const struct memory_result *result)
+{
+	static const struct np_grid_column columns[] = {
+		{ "settings", NP_LEFT, NP_CUT_MIDDLE }, { "peak reserved", NP_RIGHT, NP_UNCUT },
+		{ "against now", NP_LEFT, NP_UNCUT },   { "error", NP_RIGHT, NP_UNCUT },
+		{ "free at peak", NP_RIGHT, NP_UNCUT }, { "end reserved", NP_RIGHT, NP_UNCUT },
+		{ "driver calls", NP_RIGHT, NP_UNCUT },
+	};
+	struct np_grid *grid = np_grid_new(columns, NP_COUNT(columns));
+
+	for (size_t i = 0; grid && i < result->whatif.list.count; i++) {
+		const struct mem_whatif *whatif = &result->whatif.list.item[i];
+		NP_CLEANUP(np_buf_release) struct np_buf name = NP_BUF_INIT;
+		NP_CLEANUP(np_buf_release) struct np_buf gain = NP_BUF_INIT;
+
+		mem_replay_name(&whatif->replay.settings, &name);
+		add_gain(&gain, whatif);
+		np_grid_cell(grid, name.text);
+		np_grid_bytes(grid, (int64_t)whatif->replay.peak_reserved);
+		np_grid_cell(grid, gain.text);
+		np_grid_bytes(grid, (int64_t)whatif->error);
+		np_grid_bytes(grid, (int64_t)whatif->replay.peak_gap);
+		np_grid_bytes(grid, (int64_t)whatif->replay.end_reserved);
+		np_grid_printf(grid, "%zu", whatif->replay.grown);
+	}
+	return grid;
+}
+
 static struct np_grid *ranks_grid(const struct memory_report *report)
 {
 	static const struct np_grid_column columns[] = {
@@ -214,6 +302,7 @@ int memory_report_page(const struct memory_report *report, bool markdown, struct
 	say_composition(&lines, report, result);
 	say_gaps(&lines, result);
 	say_survivors(&lines, result);
+	say_whatif(&lines, result);
 	say_trust(&lines, result);
 	/* Names of files and functions are foreign. */
 	for (const char *line = lines.text; *line;) {
@@ -227,7 +316,11 @@ int memory_report_page(const struct memory_report *report, bool markdown, struct
 	section->grid = ranks_grid(report);
 	section = np_page_add(&page, "What fills it");
 	section->grid = groups_grid(report, result);
-	if (!page.sections[1].grid || !page.sections[2].grid)
+	if (result->whatif.list.count > 0) {
+		section = np_page_add(&page, "Other settings of the allocator");
+		section->grid = whatif_grid(result);
+	}
+	if (!page.sections[1].grid || !page.sections[2].grid || !section->grid)
 		return np_fail_nomem(err, "a page");
 	if (np_buf_check(&lines, err) < 0)
 		return NP_E_NOMEM;
@@ -331,6 +424,53 @@ static void put_survivors(struct np_jsonout *out, const struct memory_result *re
 	}
 }
 
+static void put_settings(struct np_jsonout *out, const struct mem_settings *settings)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf name = NP_BUF_INIT;
+
+	mem_replay_name(settings, &name);
+	np_jsonout_text(out, "settings", name.text);
+}
+
+static void put_whatif(struct np_jsonout *out, const struct memory_whatif *whatif)
+{
+	const struct mem_replay *found = &whatif->found;
+
+	if (!whatif->wanted)
+		return;
+	np_jsonout_object(out, "replay");
+	if (whatif->withheld) {
+		np_jsonout_text(out, "withheld", whatif->withheld);
+		np_jsonout_end(out);
+		return;
+	}
+	put_settings(out, &found->settings);
+	np_jsonout_bool(out, "exact", mem_replay_exact(found));
+	np_jsonout_integer(out, "segment_events", (int64_t)found->calls);
+	np_jsonout_integer(out, "segment_events_equal", (int64_t)found->calls_equal);
+	np_jsonout_integer(out, "segment_events_added", (int64_t)found->calls_extra);
+	np_jsonout_integer(out, "blocks", (int64_t)found->blocks);
+	np_jsonout_integer(out, "blocks_equal", (int64_t)found->blocks_equal);
+	np_jsonout_integer(out, "reserved_deviation_bytes", (int64_t)found->deviation);
+	np_jsonout_array(out, "what_if");
+	for (size_t i = 0; i < whatif->list.count; i++) {
+		const struct mem_whatif *one = &whatif->list.item[i];
+
+		np_jsonout_object_line(out, NULL);
+		put_settings(out, &one->replay.settings);
+		np_jsonout_integer(out, "peak_reserved_bytes", (int64_t)one->replay.peak_reserved);
+		np_jsonout_integer(out, "end_reserved_bytes", (int64_t)one->replay.end_reserved);
+		np_jsonout_integer(out, "driver_calls", (int64_t)one->replay.grown);
+		np_jsonout_integer(out, "free_at_peak_bytes", (int64_t)one->replay.peak_gap);
+		np_jsonout_bool(out, "approximate", one->replay.approximate);
+		np_jsonout_integer(out, "error_bytes", (int64_t)one->error);
+		np_jsonout_integer(out, "gain_bytes", one->gain);
+		np_jsonout_end(out);
+	}
+	np_jsonout_end(out);
+	np_jsonout_end(out);
+}
+
 static void put_result(struct np_jsonout *out, const struct memory_report *report,
 		       const struct memory_result *result)
 {
@@ -364,6 +504,9 @@ static void put_result(struct np_jsonout *out, const struct memory_report *repor
 	np_jsonout_end(out);
 	np_jsonout_end(out);
 	put_survivors(out, result);
+	put_whatif(out, &result->whatif);
+	if (report->gate)
+		np_jsonout_bool(out, "gate_tripped", result->tripped);
 	np_jsonout_end(out);
 }
 

@@ -3,6 +3,7 @@
 #define NP_MEMORY_REPORT_H
 
 #include "engine/composition.h"
+#include "memory_whatif.h"
 
 #include "npuprof/buf.h"
 #include "npuprof/notes.h"
@@ -22,13 +23,16 @@ struct memory_result {
 	size_t peak_blocks;
 	uint64_t workspace;
 	int64_t limit; /* bytes that the process can have; NP_UNKNOWN */
+	struct memory_whatif whatif;
+	bool tripped; /* the gate */
 };
 
 struct memory_report {
 	NP_VEC(struct memory_result) results;
 	const char *by;
 	const char *moment;
-	size_t top; /* groups that are shown */
+	size_t top;       /* groups that are shown */
+	const char *gate; /* as given, or NULL */
 	struct np_notes *notes;
 	size_t width;
 	bool color;

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What other settings of the allocator would do, and whether it would fit. */
+#include "memory_whatif.h"
+
+#include "npuprof/text.h"
+
+#include <errno.h>
+#include <math.h>
+
+/* More inconsistent events than this part: nothing can be told from a replay of them. */
+#define TRUST_PART 100
+
+/* The largest that counts of bytes can be told apart in. */
+#define GATE_MOST 9e15
+
+static int foretell(const struct mem_history *history, const struct mem_settings *settings,
+		    struct memory_whatif *ret, struct np_err *err)
+{
+	struct mem_whatif *added = np_vec_add(&ret->list, err);
+
+	if (!added)
+		return NP_E_NOMEM;
+	return mem_replay_whatif(history, &ret->found, settings, added, err);
+}
+
+int memory_whatif_run(const struct mem_history *history, const char *const *with, size_t count,
+		      bool sweep, struct memory_whatif *ret, struct np_err *err)
+{
+	struct mem_settings tried[MEM_SWEEP_MOST];
+	size_t sensible = 0;
+	int rc = NP_OK;
+
+	ret->wanted = count > 0 || sweep;
+	if (!ret->wanted)
+		return NP_OK;
+	if (history->count == 0)
+		ret->withheld = "no history was recorded";
+	else if (history->inconsistent * TRUST_PART > history->count)
+		ret->withheld = "too many events contradict others";
+	if (ret->withheld)
+		return NP_OK;
+	rc = mem_replay_find(history, &ret->found, err);
+	for (size_t i = 0; rc == NP_OK && i < count; i++) {
+		struct mem_settings settings = ret->found.settings;
+
+		rc = mem_replay_parse(with[i], &settings, err);
+		if (rc == NP_OK)
+			rc = foretell(history, &settings, ret, err);
+	}
+	ret->with = ret->list.count;
+	if (rc == NP_OK && sweep)
+		sensible = mem_replay_sweep(&ret->found.settings, tried);
+	for (size_t i = 0; rc == NP_OK && i < sensible; i++)
+		rc = foretell(history, &tried[i], ret, err);
+	if (rc == NP_E_RANGE) {
+		/* Sizes that no device has. */
+		ret->withheld = "the record asks for more memory than there are addresses";
+		ret->list.count = ret->with = 0;
+		rc = NP_OK;
+	}
+	return rc;
+}
+
+void memory_whatif_release(struct memory_whatif *whatif)
+{
+	np_vec_release(&whatif->list);
+}
+
+int memory_gate_parse(const char *text, uint64_t *ret_bytes, struct np_err *err)
+{
+	static const char what[] = "reserved>";
+	static const struct {
+		const char *name;
+		double scale;
+	} units[] = { { "B", 1 },        { "kB", 1e3 },     { "MB", 1e6 },    { "GB", 1e9 },
+		      { "KiB", 0x1p10 }, { "MiB", 0x1p20 }, { "GiB", 0x1p30 } };
+	const char *number = text + strlen(what);
+	char *end;
+	double value;
+
+	if (np_text_begins(text, what)) {
+		errno = 0;
+		value = strtod(number, &end);
+		for (size_t i = 0; i < NP_COUNT(units); i++) {
+			double bytes = value * units[i].scale;
+
+			if (end == number || errno || strcmp(end, units[i].name) != 0 ||
+			    !isfinite(bytes) || bytes < 0 || bytes > GATE_MOST)
+				continue;
+			*ret_bytes = (uint64_t)bytes;
+			return NP_OK;
+		}
+	}
+	return np_fail(err, NP_E_USAGE,
+		       "--fail-on takes a condition such as reserved>60GB or reserved>56GiB, not "
+		       "'%s'",
+		       text);
+}
+
+uint64_t memory_gate_peak(const struct mem_history *history, const struct memory_whatif *whatif)
+{
+	if (whatif->with == 0)
+		return history->reserved.bytes;
+	return whatif->list.item[0].replay.peak_reserved + whatif->list.item[0].error;
+}
