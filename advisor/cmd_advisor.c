@@ -14,6 +14,7 @@
 
 #include "npuprof/dirs.h"
 #include "npuprof/discover.h"
+#include "npuprof/lang.h"
 #include "npuprof/rank.h"
 
 #include "advisor/engine/advise.h"
@@ -39,10 +40,7 @@ struct advisor_options {
 	const char *explain;
 	const char *cann_version;
 	const char *torch_version;
-	int language;
 };
-
-static const char *const languages[] = { [RULE_EN] = "en", [RULE_ZH] = "zh", NULL };
 
 static const struct np_opt rule_options[] = {
 	{
@@ -169,15 +167,6 @@ static const struct np_opt output_options[] = {
 		.help = "print the result as",
 		.choices = advisor_formats,
 		.preset = "table",
-	},
-	{
-		.name = "lang",
-		.kind = NP_OPT_CHOICE,
-		.offset = offsetof(struct advisor_options, language),
-		.value = "LANG",
-		.help = "language of the texts",
-		.choices = languages,
-		.preset = "en",
 	},
 	{
 		.name = "no-color",
@@ -456,7 +445,7 @@ static int run_rules(struct advisor_session *session, struct np_err *err)
 		.library = session->library,
 		.wants = wants,
 		.context = options,
-		.language = (enum adv_rule_language)options->language,
+		.language = (np_lang() == NP_LANG_ZH ? RULE_ZH : RULE_EN),
 		.workers = { .threads = (size_t)options->common.jobs,
 			     .tick = np_progress_tick,
 			     .tick_context = &progress },
@@ -509,7 +498,7 @@ static int explain(const struct adv_rule_library *library, const struct advisor_
 		(void)!adv_rule_library_missing(library, options->explain, &err);
 		return np_cmd_usage(&np_cmd_advisor, "%s", err.text);
 	}
-	adv_rule_show(&buf, rule, (enum adv_rule_language)options->language,
+	adv_rule_show(&buf, rule, (np_lang() == NP_LANG_ZH ? RULE_ZH : RULE_EN),
 		      np_output_width(stdout));
 	return np_output_release(&buf);
 }
@@ -546,7 +535,7 @@ static int present(struct advisor_session *session)
 		.library = session->library,
 		.input = options->common.dirs.count > 0 ? options->common.dirs.item[0] : ".",
 		.version = NP_VERSION,
-		.language = (enum adv_rule_language)options->language,
+		.language = (np_lang() == NP_LANG_ZH ? RULE_ZH : RULE_EN),
 		.width = np_output_width(stdout),
 		.color = np_common_color(&options->common, stdout),
 		.verbose = options->common.verbose > 0,
@@ -616,7 +605,7 @@ static int advisor(void *context)
 
 static int cmd_advisor(int argc, const char *const *argv)
 {
-	struct advisor_options options = { .language = 0 };
+	struct advisor_options options = { 0 };
 	int status;
 
 	if (np_cmd_options(&np_cmd_advisor, argc, argv, &options, &status))

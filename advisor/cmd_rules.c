@@ -9,6 +9,7 @@
 
 #include "npuprof/grid.h"
 #include "npuprof/jsonout.h"
+#include "npuprof/lang.h"
 
 #include "advisor/engine/fixture/fixture.h"
 #include "advisor/engine/rules/rule_show.h"
@@ -17,12 +18,10 @@
 struct rules_options {
 	struct np_opt_list words;
 	struct np_opt_list rules;
-	int language;
 	int format;
 	bool no_color;
 };
 
-static const char *const languages[] = { [RULE_EN] = "en", [RULE_ZH] = "zh", NULL };
 static const char *const formats[] = { "table", "json", NULL };
 
 static const struct np_opt own_options[] = {
@@ -33,15 +32,6 @@ static const struct np_opt own_options[] = {
 		.offset = offsetof(struct rules_options, rules),
 		.value = "DIR",
 		.help = "read the rules in this directory or file, too; may be repeated",
-	},
-	{
-		.name = "lang",
-		.kind = NP_OPT_CHOICE,
-		.offset = offsetof(struct rules_options, language),
-		.value = "LANG",
-		.help = "show texts in this language",
-		.choices = languages,
-		.preset = "en",
 	},
 	{
 		.letter = 'f',
@@ -111,7 +101,7 @@ static bool is_chosen(const struct adv_rule *rule, const char *const *words, siz
 
 static int list_json(const struct adv_rule_library *library, const struct rules_options *options)
 {
-	enum adv_rule_language language = (enum adv_rule_language)options->language;
+	enum adv_rule_language language = (np_lang() == NP_LANG_ZH ? RULE_ZH : RULE_EN);
 	struct np_err err = NP_ERR_INIT;
 	struct np_jsonout out;
 	int rc;
@@ -165,10 +155,10 @@ static int list_table(const struct adv_rule_library *library, const struct rules
 		np_grid_cell(grid, rule->dimension);
 		np_grid_cell(grid, rule->over_cluster ? "cluster" : "rank");
 		np_grid_printf(grid, "%zu", np_json_count(rule->tests));
-		np_grid_printf(
-			grid, "%s%s",
-			adv_rule_text_in(rule->title, (enum adv_rule_language)options->language),
-			rule->enabled ? "" : " (off)");
+		np_grid_printf(grid, "%s%s",
+			       adv_rule_text_in(rule->title,
+						(np_lang() == NP_LANG_ZH ? RULE_ZH : RULE_EN)),
+			       rule->enabled ? "" : " (off)");
 	}
 	if (np_grid_rows(grid) == 0)
 		return np_report(NP_EXIT_FAILED, "there is no such rule");
@@ -194,7 +184,7 @@ static int show(const struct adv_rule_library *library, const struct rules_optio
 		if (!is_chosen(rule, options->words.item + 1, options->words.count - 1))
 			continue;
 		np_buf_add(&buf, shown++ > 0 ? "\n" : "");
-		adv_rule_show(&buf, rule, (enum adv_rule_language)options->language,
+		adv_rule_show(&buf, rule, (np_lang() == NP_LANG_ZH ? RULE_ZH : RULE_EN),
 			      np_output_width(stdout));
 	}
 	if (shown == 0) {
@@ -301,7 +291,7 @@ static int rules(const struct rules_options *options)
 
 static int cmd_rules(int argc, const char *const *argv)
 {
-	struct rules_options options = { .language = 0 };
+	struct rules_options options = { 0 };
 	int status;
 
 	if (np_cmd_options(&np_cmd_rules, argc, argv, &options, &status))

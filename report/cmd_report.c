@@ -11,6 +11,7 @@
 
 #include "npuprof/advice.h"
 #include "npuprof/difference.h"
+#include "npuprof/lang.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -22,22 +23,10 @@ struct report_options {
 	struct np_common common;
 	struct np_opt_list picks;
 	const char *base; /* of a comparison; NULL: none */
-	int language;
 	bool anonymous;
 };
 
-static const char *const languages[] = { "en", "zh", NULL };
-
 static const struct np_opt own_options[] = {
-	{
-		.name = "lang",
-		.kind = NP_OPT_CHOICE,
-		.offset = offsetof(struct report_options, language),
-		.value = "LANG",
-		.help = "language of the page",
-		.choices = languages,
-		.preset = "en",
-	},
 	{
 		.name = "base",
 		.kind = NP_OPT_TEXT,
@@ -122,7 +111,7 @@ static int put_more(struct np_jsonout *out, void *context, struct np_err *err)
 	const struct report_options *options = advice->options;
 	struct np_progress progress;
 	const struct np_advice_options how = {
-		.chinese = options->language == 1,
+		.chinese = np_lang() == NP_LANG_ZH,
 		.evidence_rows = REPORT_EVIDENCE,
 		.workers = { .threads = (size_t)options->common.jobs,
 			     .tick = np_progress_tick,
@@ -145,7 +134,7 @@ static int present(const struct report_options *options, const struct np_analysi
 	struct page_model model = { 0 };
 	const struct page_options how = {
 		.input = prepare_input(&options->common, analysis->run),
-		.language = languages[options->language],
+		.language = np_lang() == NP_LANG_ZH ? "zh" : "en",
 		.anonymous = options->anonymous,
 		.put_more = put_more,
 		.context = &advice,

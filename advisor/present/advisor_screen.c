@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "npuprof/grid.h"
+#include "npuprof/lang.h"
 #include "npuprof/ranges.h"
 #include "npuprof/run.h"
 #include "npuprof/text.h"
@@ -195,9 +196,13 @@ static void put_total(const struct advisor_report *report, struct np_buf *buf)
 /* What every other command says of the run as well, and the answer of this one. */
 static void put_answer(const struct advisor_report *report, struct np_buf *buf)
 {
+	NP_CLEANUP(np_buf_release) struct np_buf verdict = NP_BUF_INIT;
+
 	put_heading(report, buf, "Verdict", "结论");
 	np_buf_add(buf, "  ");
-	np_text_wrap(buf, report->advice->analysis->verdict.text, 2, report->width);
+	np_lang_put_parts(&verdict, report->advice->analysis->verdict.text);
+	np_text_wrap(buf, verdict.text, 2, report->width);
+	buf->failed |= verdict.failed;
 	np_buf_add(buf, "  ");
 	put_total(report, buf);
 }
@@ -698,9 +703,9 @@ int advisor_report_markdown(const struct advisor_report *report, struct np_buf *
 
 	np_buf_add(buf, "# npuprof advisor\n\n");
 	put_input(report, &text);
-	np_buf_printf(&text, "\n%s%s\n", advisor_report_word(report, "verdict: ", "结论："),
-		      report->advice->analysis->verdict.text);
-	np_buf_add(&text, "\n");
+	np_buf_printf(&text, "\n%s", advisor_report_word(report, "verdict: ", "结论："));
+	np_lang_put_parts(&text, report->advice->analysis->verdict.text);
+	np_buf_add(&text, "\n\n");
 	put_total(report, &text);
 	np_grid_add_markdown(buf, text.text, text.length);
 	np_buf_add(buf, "\n");

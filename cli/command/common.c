@@ -170,7 +170,20 @@ const struct np_opt np_vendor_options[NP_VENDOR_COUNT] = {
 	},
 };
 
+static void offer_languages(struct np_buf *words)
+{
+	np_buf_add(words, " en zh");
+}
+
 const struct np_opt np_general_options[NP_GENERAL_COUNT] = {
+	{
+		.name = "lang",
+		.kind = NP_OPT_LANG,
+		.value = "LANG",
+		.help = "speak English (en) or Chinese (zh, cn) on the screen",
+		.preset_words = "as the locale says",
+		.offer = offer_languages,
+	},
 	{
 		.letter = 'h',
 		.name = "help",

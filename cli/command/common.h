@@ -72,7 +72,7 @@ enum {
 	NP_INPUT_COUNT = 6,
 	NP_OUTPUT_COUNT = 3,
 	NP_RUNNING_COUNT = 6,
-	NP_GENERAL_COUNT = 2,
+	NP_GENERAL_COUNT = 3,
 };
 
 /* -d --ranks --steps --skip-steps --phase --steps-from */
@@ -80,7 +80,7 @@ extern const struct np_opt np_input_options[NP_INPUT_COUNT];
 extern const struct np_opt np_output_options[NP_OUTPUT_COUNT]; /* -o -f --no-color */
 /* -j --cache --from-summaries --max-memory -q -v */
 extern const struct np_opt np_running_options[NP_RUNNING_COUNT];
-extern const struct np_opt np_general_options[NP_GENERAL_COUNT]; /* -h -V */
+extern const struct np_opt np_general_options[NP_GENERAL_COUNT]; /* --lang -h -V */
 
 /* The options of commands that msprof-analyze has as well. */
 enum {

@@ -2,6 +2,7 @@
 /* Option tables: values, the reading of a command line, and the help made from them. */
 #include "opt.h"
 
+#include "npuprof/lang.h"
 #include "npuprof/text.h"
 #include "npuprof/vec.h"
 
@@ -152,6 +153,18 @@ static int add_to_list(const struct opt_use *use, const char *value, struct np_e
 	return NP_OK;
 }
 
+/* Takes effect at once: also on what is wrong with the rest of the line. */
+static int set_language(const struct opt_use *use, const char *value, struct np_err *err)
+{
+	enum np_lang lang;
+
+	if (!np_lang_parse(value, &lang))
+		return np_fail(err, NP_E_USAGE, "'%s' for '%s' is not en, zh or cn", value,
+			       use->spelling);
+	(void)np_lang_set(lang);
+	return NP_OK;
+}
+
 static int set_value(const struct opt_use *use, const char *value, struct np_err *err)
 {
 	if (*value == '\0')
@@ -168,6 +181,8 @@ static int set_value(const struct opt_use *use, const char *value, struct np_err
 		return set_choices(use, value, err);
 	case NP_OPT_RANGES:
 		return set_ranges(use, value, err);
+	case NP_OPT_LANG:
+		return set_language(use, value, err);
 	default:
 		*(const char **)use->field = value;
 		return NP_OK;

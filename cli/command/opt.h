@@ -38,6 +38,7 @@ enum np_opt_kind {
 	NP_OPT_CHOICE,  /* int, index into choices */
 	NP_OPT_CHOICES, /* uint64_t, bit i for choices[i]; separated by commas, all uses count */
 	NP_OPT_RANGES,  /* struct np_opt_ranges; "all" is as if it was not given */
+	NP_OPT_LANG,    /* no field: the language from here on (npuprof/lang.h) */
 	NP_OPT_HELP,    /* no field: parsing stops with NP_OPT_WANTS_HELP */
 	NP_OPT_VERSION, /* no field: parsing stops with NP_OPT_WANTS_VERSION */
 };

@@ -7,6 +7,8 @@
 #include "verdict_text.h"
 
 #include "npuprof/align.h"
+#include "npuprof/lang.h"
+#include "npuprof/say.h"
 #include "npuprof/text.h"
 
 #include <inttypes.h>
@@ -320,10 +322,33 @@ static int check(const struct np_analysis *analysis, struct np_verdict *verdict,
 	return verdict->reason ? NP_OK : copy(reason.text, &verdict->reason, err);
 }
 
+static void put_all(struct np_buf *buf, const struct np_analysis *analysis,
+		    const struct np_verdict *verdict)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf reason = NP_BUF_INIT;
+
+	/* What can be said nevertheless comes after it. */
+	if (verdict->reason && verdict->kind != NP_VERDICT_WITHHELD) {
+		np_lang_put(&reason, verdict->reason);
+		np_say(buf, "withheld for {1}\n", NP_SAID_TEXT(reason.text));
+	}
+	verdict_put_sentence(buf, analysis, verdict);
+	buf->failed |= reason.failed;
+}
+
+void np_verdict_say(struct np_buf *buf, const struct np_analysis *analysis)
+{
+	if (np_lang() == NP_LANG_EN)
+		np_buf_add(buf, analysis->verdict.text);
+	else
+		put_all(buf, analysis, &analysis->verdict);
+}
+
 static int write_text(const struct np_analysis *analysis, struct np_verdict *verdict,
 		      struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
+	enum np_lang lang = np_lang_set(NP_LANG_EN);
 	int rc = NP_OK;
 
 	if (verdict->kind == NP_VERDICT_REPAIR && *verdict->fix.what) {
@@ -333,10 +358,8 @@ static int write_text(const struct np_analysis *analysis, struct np_verdict *ver
 		rc = copy(text.text, &verdict->what, err);
 		np_buf_clear(&text);
 	}
-	/* What can be said nevertheless comes after it. */
-	if (verdict->reason && verdict->kind != NP_VERDICT_WITHHELD)
-		np_buf_printf(&text, "withheld for %s\n", verdict->reason);
-	verdict_put_sentence(&text, analysis, verdict);
+	put_all(&text, analysis, verdict);
+	(void)np_lang_set(lang);
 	if (rc == NP_OK)
 		rc = np_buf_check(&text, err);
 	return rc == NP_OK ? copy(text.text, &verdict->text, err) : rc;

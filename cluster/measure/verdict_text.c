@@ -3,6 +3,7 @@
 #include "verdict_text.h"
 
 #include "npuprof/align.h"
+#include "npuprof/lang.h"
 #include "npuprof/say.h"
 #include "npuprof/text.h"
 
@@ -109,13 +110,19 @@ static void put_how_often(struct np_buf *buf, const struct np_analysis *analysis
 
 	if (!kind)
 		return;
-	np_buf_printf(buf, " (%s", kind);
 	/* What is always there is chronic. */
 	if (course->kind != NP_COURSE_UNKNOWN && course->kind != NP_COURSE_CONSTANT) {
-		np_buf_add(buf, ", ");
-		np_course_put(buf, course);
+		NP_CLEANUP(np_buf_release) struct np_buf english = NP_BUF_INIT;
+		NP_CLEANUP(np_buf_release) struct np_buf when = NP_BUF_INIT;
+
+		np_course_put(&english, course);
+		np_lang_put(&when, english.text);
+		np_say(buf, " ({1}, {2})", NP_SAID_TEXT(np_lang_text(kind)),
+		       NP_SAID_TEXT(when.text));
+		buf->failed |= english.failed || when.failed;
+	} else {
+		np_say(buf, " ({1})", NP_SAID_TEXT(np_lang_text(kind)));
 	}
-	np_buf_add_char(buf, ')');
 }
 
 /* The rank that is named: the one that is explained. */
@@ -125,10 +132,12 @@ static void put_culprit(struct np_buf *buf, const struct np_analysis *analysis,
 	NP_CLEANUP(np_buf_release) struct np_buf often = NP_BUF_INIT;
 	NP_CLEANUP(np_buf_release) struct np_buf team = NP_BUF_INIT;
 	NP_CLEANUP(np_buf_release) struct np_buf why = NP_BUF_INIT;
+	NP_CLEANUP(np_buf_release) struct np_buf reason = NP_BUF_INIT;
 	int32_t rank = analysis->run->ranks[verdict->explanation.rank]->id;
 
 	put_how_often(&often, analysis, verdict);
-	np_verdict_put_why(&why, analysis, &verdict->explanation, 0);
+	np_verdict_put_why(&reason, analysis, &verdict->explanation, 0);
+	np_lang_put(&why, reason.text);
 	if (put_team(&team, verdict))
 		np_say(buf, "ranks {1} make the others wait; rank {2}{3}: {4}",
 		       NP_SAID_TEXT(team.text), NP_SAID_INT(rank), NP_SAID_TEXT(often.text),
@@ -136,7 +145,7 @@ static void put_culprit(struct np_buf *buf, const struct np_analysis *analysis,
 	else
 		np_say(buf, "rank {1} makes the others wait{2}: {3}", NP_SAID_INT(rank),
 		       NP_SAID_TEXT(often.text), NP_SAID_TEXT(why.text));
-	buf->failed |= often.failed || team.failed || why.failed;
+	buf->failed |= often.failed || team.failed || why.failed || reason.failed;
 }
 
 /* "link:6-*" or "link:*-6": one end of many links. */
@@ -147,8 +156,8 @@ static bool put_slow_end(struct np_buf *buf, const struct np_fix *fix)
 	if (fix->kind != NP_FIX_LINK || !dash || !strchr(fix->what, '*'))
 		return false;
 	if (dash[1] == '*')
-		np_buf_printf(buf, "all links that rank %.*s sends over are slow",
-			      (int)(dash - fix->what), fix->what);
+		np_say(buf, "all links that rank {1} sends over are slow",
+		       NP_SAID_INT(strtol(fix->what, NULL, 10)));
 	else
 		np_say(buf, "all links that rank {1} receives over are slow",
 		       NP_SAID_TEXT(dash + 1));
@@ -270,16 +279,17 @@ static void put_repaired(struct np_buf *buf, const struct np_verdict *verdict)
 		[NP_FIX_EXPERTS] = "uneven experts",
 	};
 
-	np_buf_add(buf, strchr(verdict->fix.what, '*') && verdict->fix.kind == NP_FIX_LINK ? "them"
-											   : "it");
+	np_say(buf,
+	       strchr(verdict->fix.what, '*') && verdict->fix.kind == NP_FIX_LINK ? "them" : "it");
 	for (size_t i = 0; i < verdict->with_count; i++) {
 		const struct np_fix *fix = &verdict->with[i];
 
-		np_buf_add(buf, i + 1 < verdict->with_count ? ", " : " and ");
+		np_say(buf, i + 1 < verdict->with_count ? ", " : " and ");
 		if (words[fix->kind])
 			np_say(buf, words[fix->kind]);
 		else
-			np_say(buf, "{1} {2}", NP_SAID_TEXT(np_fix_kind_name(fix->kind)),
+			np_say(buf, "{1} {2}",
+			       NP_SAID_TEXT(np_lang_text(np_fix_kind_name(fix->kind))),
 			       NP_SAID_TEXT(fix->what));
 	}
 }
@@ -403,6 +413,8 @@ static void put_transfers(struct np_buf *buf, const struct np_analysis *analysis
 void verdict_put_sentence(struct np_buf *buf, const struct np_analysis *analysis,
 			  const struct np_verdict *verdict)
 {
+	NP_CLEANUP(np_buf_release) struct np_buf reason = NP_BUF_INIT;
+
 	switch (verdict->kind) {
 	case NP_VERDICT_REPAIR:
 		if (verdict->named != UINT32_MAX)
@@ -414,18 +426,21 @@ void verdict_put_sentence(struct np_buf *buf, const struct np_analysis *analysis
 			put_changing(buf, analysis, verdict);
 		break;
 	case NP_VERDICT_NOT_PROFILED:
+		np_lang_put(&reason, verdict->what);
 		np_say(buf,
 		       "waiting begins in {1}: ranks that were not profiled were waited for, {2}, {3}"
 		       " of all waiting",
-		       NP_SAID_TEXT(verdict->what), NP_SAID_TIME(analysis->causes.unprofiled),
+		       NP_SAID_TEXT(reason.text), NP_SAID_TIME(analysis->causes.unprofiled),
 		       NP_SAID_SHARE((double)analysis->causes.unprofiled /
 				     (double)analysis->charges.total));
 		break;
 	case NP_VERDICT_WITHHELD:
+		np_lang_put(&reason, verdict->reason);
 		np_say(buf,
 		       np_text_begins(verdict->reason, "rank ") ? "withheld for {1}"
 								: "withheld: {1}",
-		       NP_SAID_TEXT(verdict->reason));
+		       NP_SAID_TEXT(reason.text));
+		buf->failed |= reason.failed;
 		break;
 	case NP_VERDICT_NONE:
 		put_nobody(buf, analysis, verdict);

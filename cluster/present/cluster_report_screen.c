@@ -2,6 +2,7 @@
 /* Puts the report of a run on one screen, or the same sections on a page of Markdown. */
 #include "cluster_report.h"
 
+#include "npuprof/lang.h"
 #include "npuprof/op_times.h"
 #include "npuprof/ranges.h"
 #include "npuprof/say.h"
@@ -41,13 +42,13 @@ static void put_steps(struct np_buf *buf, const struct cluster_report *report)
 			count++;
 	}
 	if (count > 0 && count == cluster->steps.count) {
-		np_buf_printf(buf, ", %s ", np_steps_noun(from, count));
+		np_say(buf, ", {1} ", NP_SAID_TEXT(np_lang_text(np_steps_noun(from, count))));
 		np_ranges_format(buf, numbers, count);
 	} else if (cluster->steps.count == 1 && cluster->steps.item[0] == NP_STR_NONE) {
-		np_buf_add(buf, ", no steps marked");
+		np_say(buf, ", no steps marked");
 	} else {
-		np_buf_printf(buf, ", %zu %s", cluster->steps.count,
-			      np_steps_noun(from, cluster->steps.count));
+		np_say(buf, ", {1} {2}", NP_SAID_INT(cluster->steps.count),
+		       NP_SAID_TEXT(np_lang_text(np_steps_noun(from, cluster->steps.count))));
 	}
 	free(numbers);
 }
@@ -60,7 +61,7 @@ static void put_devices(struct np_buf *buf, const struct np_run *run)
 	for (size_t i = 0; i < run->sources.count; i++)
 		devices += run->ranks[i] ? run->ranks[i]->device_count : 0;
 	if (devices > np_run_used(run))
-		np_buf_printf(buf, ", %zu devices", devices);
+		np_say(buf, ", {1} devices", NP_SAID_INT(devices));
 }
 
 void report_put_head(struct np_buf *buf, const struct cluster_report *report)
@@ -70,14 +71,17 @@ void report_put_head(struct np_buf *buf, const struct cluster_report *report)
 	size_t hosts = np_cluster_hosts(report->analysis->cluster);
 
 	np_text_safe(buf, report->input, strlen(report->input));
-	np_buf_printf(buf, ": %zu rank%s", used, used == 1 ? "" : "s");
 	if (world > 0)
-		np_buf_printf(buf, " of %" PRId32, world);
+		np_say(buf, used == 1 ? ": {1} rank of {2}" : ": {1} ranks of {2}",
+		       NP_SAID_INT(used), NP_SAID_INT(world));
 	else if (used < report->analysis->run->sources.count)
-		np_buf_printf(buf, " of %zu found", report->analysis->run->sources.count);
+		np_say(buf, used == 1 ? ": {1} rank of {2} found" : ": {1} ranks of {2} found",
+		       NP_SAID_INT(used), NP_SAID_INT(report->analysis->run->sources.count));
+	else
+		np_say(buf, used == 1 ? ": {1} rank" : ": {1} ranks", NP_SAID_INT(used));
 	put_devices(buf, report->analysis->run);
 	if (hosts > 0)
-		np_buf_printf(buf, ", %zu host%s", hosts, hosts == 1 ? "" : "s");
+		np_say(buf, hosts == 1 ? ", {1} host" : ", {1} hosts", NP_SAID_INT(hosts));
 	put_steps(buf, report);
 }
 
@@ -93,8 +97,8 @@ void report_put_ranks(struct np_buf *buf, const struct np_communicator *communic
 		np_ranges_format(buf, ranks, communicator->observed_count);
 	free(ranks);
 	if (communicator->size > communicator->observed_count)
-		np_buf_printf(buf, " (%zu of %zu)", communicator->observed_count,
-			      communicator->size);
+		np_say(buf, " ({1} of {2})", NP_SAID_INT(communicator->observed_count),
+		       NP_SAID_INT(communicator->size));
 }
 
 static void put_members(struct np_grid *grid, const struct np_communicator *communicator)
@@ -206,22 +210,25 @@ static void put_charged(struct np_grid *grid, const struct cluster_report *repor
 	const struct np_charges *charges = &report->analysis->charges;
 	const struct np_root_causes *causes = &report->analysis->causes;
 	const struct np_charge_rank *charged = &charges->ranks[index];
+	NP_CLEANUP(np_buf_release) struct np_buf last = NP_BUF_INIT;
 	int32_t rank = report->analysis->run->ranks[index]->id;
 
 	np_grid_printf(grid, "rank %" PRId32, rank);
-	np_grid_cell(grid, np_cause_name(np_root_cause_main(causes, index)));
+	np_grid_cell(grid, np_lang_text(np_cause_name(np_root_cause_main(causes, index))));
 	put_gain(grid, report->analysis, np_whatif_saved(&report->analysis->whatif, rank));
 	np_grid_duration(grid, causes->ranks[index].charge);
 	put_share(grid, causes->ranks[index].charge, charges->total);
-	np_grid_printf(grid, "%" PRIu32 " of %" PRIu32, charged->last_arrivals, charged->instances);
-	np_grid_cell(grid, np_root_cause_kind(&report->analysis->causes, index));
+	np_say(&last, "{1} of {2}", NP_SAID_INT(charged->last_arrivals),
+	       NP_SAID_INT(charged->instances));
+	np_grid_cell(grid, last.text);
+	np_grid_cell(grid, np_lang_text(np_root_cause_kind(&report->analysis->causes, index)));
 }
 
 static void put_other(struct np_grid *grid, const char *who, np_ns charge, np_ns total)
 {
 	if ((double)charge < WORTH_A_ROW * (double)total)
 		return;
-	np_grid_cell(grid, who);
+	np_grid_cell(grid, np_lang_text(who));
 	np_grid_cell(grid, "");
 	np_grid_cell(grid, "");
 	np_grid_duration(grid, charge);
@@ -358,7 +365,7 @@ static void put_named(struct np_grid *grid, const struct np_analysis *analysis)
 			charge = sum->charge;
 	}
 	np_fix_format(&verdict->fix, fix);
-	np_grid_cell(grid, verdict->with_count > 0 ? "all named, together" : fix);
+	np_grid_cell(grid, verdict->with_count > 0 ? np_lang_text("all named, together") : fix);
 	np_grid_cell(grid, "");
 	put_gain(grid, analysis, verdict->recovered);
 	if (charge == NP_UNKNOWN) {
@@ -424,7 +431,7 @@ void report_put_command(struct np_grid *grid, const struct cluster_report *repor
 		np_text_quoted(&line, report->dirs[i]);
 	}
 	np_buf_add(&line, options);
-	np_grid_cell(grid, why);
+	np_grid_cell(grid, np_lang_text(why));
 	np_grid_cell(grid, line.text);
 }
 
@@ -474,7 +481,7 @@ static int put_next(struct np_section *section, const struct cluster_report *rep
 				   repairs.text);
 		break;
 	case NP_VERDICT_NOT_PROFILED:
-		np_grid_cell(section->grid, "profile all ranks:");
+		np_grid_cell(section->grid, np_lang_text("profile all ranks:"));
 		np_grid_cell(section->grid,
 			     "mpirun -n N npuprof-collect --ranks all -- APPLICATION");
 		report_put_command(section->grid, report, "what is known:", "advisor", "");
@@ -501,9 +508,12 @@ static int put_next(struct np_section *section, const struct cluster_report *rep
 
 static void put_verdict(struct np_section *section, const struct np_analysis *analysis)
 {
-	np_buf_printf(&section->text, "%s\n", analysis->verdict.text);
-	for (size_t i = 0; i < analysis->findings.list.count; i++)
-		np_buf_printf(&section->text, "%s\n", analysis->findings.list.item[i].detail);
+	np_verdict_say(&section->text, analysis);
+	np_buf_add_char(&section->text, '\n');
+	for (size_t i = 0; i < analysis->findings.list.count; i++) {
+		np_lang_put(&section->text, analysis->findings.list.item[i].detail);
+		np_buf_add_char(&section->text, '\n');
+	}
 	report_put_memory(&section->text, analysis);
 }
 

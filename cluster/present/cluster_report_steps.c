@@ -2,6 +2,7 @@
 /* Shows step by step how far the ranks are apart. */
 #include "cluster_report.h"
 
+#include "npuprof/lang.h"
 #include "npuprof/say.h"
 #include "npuprof/text.h"
 
@@ -120,7 +121,7 @@ static void put_step_row(struct np_grid *grid, const struct cluster_report *repo
 	const char *id =
 		np_run_text(report->analysis->run, report->analysis->cluster->steps.item[step]);
 
-	np_grid_cell(grid, id ? id : "all");
+	np_grid_cell(grid, id ? id : np_lang_text("all"));
 	for (size_t i = 0; i < shown->count; i++) {
 		/* A step that is known and has no iteration is the last. */
 		if (shown->list[i] == NP_Q_STEP && spreads[NP_Q_STEP].ranks == 0 &&

@@ -5,6 +5,7 @@
 #include "cli/prepare/trust_json.h"
 
 #include "npuprof/align.h"
+#include "npuprof/lang.h"
 #include "npuprof/ranges.h"
 #include "npuprof/say.h"
 #include "npuprof/text.h"
@@ -27,10 +28,10 @@ static void put_clock(struct np_buf *text, const struct np_clock *clock)
 	if (clock->violation_max > clock->residual_p90)
 		np_say(text,
 		       "; clocks {1}, error ≥ {2}: operators that end before all had started: {3}",
-		       NP_SAID_TEXT(how), NP_SAID_TIME(clock->violation_max),
+		       NP_SAID_TEXT(np_lang_text(how)), NP_SAID_TIME(clock->violation_max),
 		       NP_SAID_INT(clock->violations));
 	else
-		np_say(text, "; clocks {1}, error ≤ {2} (p90)", NP_SAID_TEXT(how),
+		np_say(text, "; clocks {1}, error ≤ {2} (p90)", NP_SAID_TEXT(np_lang_text(how)),
 		       NP_SAID_TIME(clock->residual_p90));
 }
 
@@ -65,19 +66,24 @@ static void put_safe(struct np_buf *buf, const char *text)
 
 void report_put_note(struct np_buf *buf, const struct np_note *note)
 {
-	np_buf_add(buf, note->kind == NP_NOTE_SKIPPED ? "not used: " : "note: ");
+	NP_CLEANUP(np_buf_release) struct np_buf reason = NP_BUF_INIT;
+
+	np_say(buf, note->kind == NP_NOTE_SKIPPED ? "not used: " : "note: ");
 	if (note->rank != NP_NO_RANK)
 		np_buf_printf(buf, "rank %" PRId32, note->rank);
 	if (note->rank == NP_NO_RANK || strcmp(note->what, "rank") != 0)
-		np_buf_printf(buf, "%s%s", note->rank == NP_NO_RANK ? "" : " ", note->what);
+		np_buf_printf(buf, "%s%s", note->rank == NP_NO_RANK ? "" : " ",
+			      np_lang_text(note->what));
 	if (!strstr(note->reason, note->path)) {
 		np_buf_add(buf, " (");
 		put_safe(buf, note->path);
 		np_buf_add(buf, ")");
 	}
-	np_buf_add(buf, ": ");
-	put_safe(buf, note->reason);
+	np_say(buf, ": ");
+	np_lang_put(&reason, note->reason);
+	put_safe(buf, reason.text);
 	np_buf_add(buf, "\n");
+	buf->failed |= reason.failed;
 }
 
 /* The same of several ranks: which, and what is said of the first. */
@@ -86,22 +92,24 @@ static void put_note_group(struct np_buf *buf, const struct np_note_group *group
 	NP_CLEANUP(np_buf_release) struct np_buf ranks = NP_BUF_INIT;
 	const struct np_note *first = group->first;
 	bool skipped = first->kind == NP_NOTE_SKIPPED;
+	NP_CLEANUP(np_buf_release) struct np_buf reason = NP_BUF_INIT;
 
+	np_lang_put(&reason, first->reason);
 	np_ranges_format(&ranks, group->ranks.item, group->ranks.count);
 	if (strcmp(first->what, "rank") == 0)
 		np_say(buf,
 		       skipped ? "not used: {1} ranks ({2}), such as rank {3}: {4}\n"
 			       : "note: {1} ranks ({2}), such as rank {3}: {4}\n",
 		       NP_SAID_INT(group->ranks.count), NP_SAID_TEXT(ranks.text),
-		       NP_SAID_INT(first->rank), NP_SAID_TEXT(first->reason));
+		       NP_SAID_INT(first->rank), NP_SAID_TEXT(reason.text));
 	else
 		np_say(buf,
 		       skipped ? "not used: {5} of {1} ranks ({2}), such as rank {3}: {4}\n"
 			       : "note: {5} of {1} ranks ({2}), such as rank {3}: {4}\n",
 		       NP_SAID_INT(group->ranks.count), NP_SAID_TEXT(ranks.text),
-		       NP_SAID_INT(first->rank), NP_SAID_TEXT(first->reason),
-		       NP_SAID_TEXT(first->what));
-	buf->failed |= ranks.failed;
+		       NP_SAID_INT(first->rank), NP_SAID_TEXT(reason.text),
+		       NP_SAID_TEXT(np_lang_text(first->what)));
+	buf->failed |= ranks.failed || reason.failed;
 }
 
 int report_put_notes(struct np_buf *buf, const struct np_notes *notes, struct np_err *err)
@@ -141,16 +149,17 @@ static void put_missing(struct np_buf *text, const struct np_analysis *analysis)
 		const struct np_readiness *each = withheld[i];
 		const struct np_readiness *next = i + 1 < count ? withheld[i + 1] : NULL;
 
-		np_buf_add(text, begun ? "" : "not known: ");
+		if (!begun)
+			np_say(text, "not known: ");
 		begun = true;
-		np_buf_add(text, each->name);
+		np_buf_add(text, np_lang_text(each->name));
 		if (next && strcmp(each->missing, next->missing) == 0 &&
 		    strcmp(each->cure, next->cure) == 0) {
-			np_buf_add(text, ", ");
+			np_say(text, ", ");
 			continue;
 		}
-		np_say(text, ": {1}; collect with {2}\n", NP_SAID_TEXT(each->missing),
-		       NP_SAID_TEXT(each->cure));
+		np_say(text, ": {1}; collect with {2}\n", NP_SAID_TEXT(np_lang_text(each->missing)),
+		       NP_SAID_TEXT(np_lang_text(each->cure)));
 		begun = false;
 	}
 }

@@ -3,6 +3,7 @@
 #include "cluster_report.h"
 
 #include "npuprof/align.h"
+#include "npuprof/lang.h"
 #include "npuprof/say.h"
 #include "npuprof/text.h"
 
@@ -18,15 +19,17 @@ static void put_path(struct np_buf *buf, const struct np_analysis *analysis,
 	const struct np_root_cause_link *last = &explanation->chain[explanation->count - 1];
 
 	for (size_t i = 1; i < explanation->count; i++) {
-		np_buf_printf(buf,
-			      i == 1 ? "through rank %" PRId32 ", which "
-				     : ", then rank %" PRId32 ", which ",
-			      analysis->run->ranks[explanation->chain[i].rank]->id);
-		np_verdict_put_why(buf, analysis, explanation, i);
+		NP_CLEANUP(np_buf_release) struct np_buf why = NP_BUF_INIT;
+
+		np_say(buf, i == 1 ? "through rank {1}, which " : ", then rank {1}, which ",
+		       NP_SAID_INT(analysis->run->ranks[explanation->chain[i].rank]->id));
+		np_verdict_put_why(&why, analysis, explanation, i);
+		np_lang_put(buf, why.text);
+		buf->failed |= why.failed;
 	}
 	if (last->communicator == UINT32_MAX)
 		return;
-	np_buf_add(buf, explanation->count > 1 ? "; felt most in " : "felt most in ");
+	np_say(buf, explanation->count > 1 ? "; felt most in " : "felt most in ");
 	np_verdict_put_communicator(buf, analysis, last->communicator);
 }
 
@@ -53,7 +56,7 @@ static void put_end(struct np_buf *buf, int64_t rank)
 	if (rank >= 0)
 		np_buf_printf(buf, "rank %" PRId64, rank);
 	else
-		np_buf_printf(buf, "local rank %" PRId64, -1 - rank);
+		np_say(buf, "local rank {1}", NP_SAID_INT(-1 - rank));
 }
 
 static void put_link_words(struct np_buf *buf, const struct np_link_speed *link)
@@ -61,22 +64,22 @@ static void put_link_words(struct np_buf *buf, const struct np_link_speed *link)
 	switch (link->fault) {
 	case NP_FAULT_SENDER:
 		put_end(buf, link->src);
-		np_buf_add(buf, " is slow in all that it transfers to others");
+		np_say(buf, " is slow in all that it transfers to others");
 		break;
 	case NP_FAULT_RECEIVER:
 		put_end(buf, link->dst);
-		np_buf_add(buf, " is slow in all that others transfer to it");
+		np_say(buf, " is slow in all that others transfer to it");
 		break;
 	case NP_FAULT_PLANE:
-		np_buf_printf(buf, "plane %" PRId64 " is slow on all ranks", link->plane);
+		np_say(buf, "plane {1} is slow on all ranks", NP_SAID_INT(link->plane));
 		break;
 	case NP_FAULT_LINK:
 	case NP_FAULT_NONE:
-		np_buf_add(buf, "slow link from ");
+		np_say(buf, "slow link from ");
 		put_end(buf, link->src);
 		if (link->dst == NP_UNKNOWN)
 			break;
-		np_buf_add(buf, " to ");
+		np_say(buf, " to ");
 		put_end(buf, link->dst);
 		break;
 	}

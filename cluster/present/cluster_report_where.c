@@ -3,6 +3,7 @@
 #include "cluster_report.h"
 
 #include "npuprof/device_time.h"
+#include "npuprof/lang.h"
 #include "npuprof/say.h"
 #include "npuprof/text.h"
 
@@ -70,7 +71,7 @@ static void put_parts_line(struct np_buf *text, const struct np_breakdown *where
 			continue;
 		np_buf_add(text, between);
 		np_say(text, parts[i].words, NP_SAID_TIME(part->mean), NP_SAID_SHARE(part->share));
-		between = ", ";
+		between = np_lang_text(", ");
 	}
 	np_buf_add_char(text, '\n');
 }
@@ -78,11 +79,11 @@ static void put_parts_line(struct np_buf *text, const struct np_breakdown *where
 /* Why devices are idle, and how much of that is between steps, where no span has it. */
 static void put_idle(struct np_buf *text, const struct np_breakdown *where)
 {
-	const char *between = " ";
+	const char *between = "";
 
 	if (where->parts[NP_WHERE_IDLE].share < WORTH_A_LINE)
 		return;
-	np_say(text, "idle because:");
+	np_say(text, "idle because: ");
 	for (int i = 0; i < NP_BETWEEN_KINDS; i++) {
 		const struct np_where_part *part = &where->idle[i];
 
@@ -90,7 +91,7 @@ static void put_idle(struct np_buf *text, const struct np_breakdown *where)
 			continue;
 		np_buf_add(text, between);
 		np_say(text, idle_words[i], NP_SAID_TIME(part->mean), NP_SAID_SHARE(part->share));
-		between = ", ";
+		between = np_lang_text(", ");
 	}
 	if (where->between.share >= WORTH_A_LINE / 2)
 		np_say(text, "; between steps: {1} ({2})", NP_SAID_TIME(where->between.mean),

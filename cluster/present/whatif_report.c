@@ -388,7 +388,8 @@ static int build(struct np_page *page, const struct whatif_report *report, struc
 
 	if (report->asked.count > 0)
 		put_together(&section->text, report);
-	np_buf_printf(&section->text, "%s\n", report->analysis->verdict.text);
+	np_verdict_say(&section->text, report->analysis);
+	np_buf_add_char(&section->text, '\n');
 	rc = put_next(np_page_add(page, "Do next"), report, err);
 	section = np_page_add(page, "Repairs, one at a time");
 	if (rc == NP_OK)

@@ -2,6 +2,7 @@
 /* Fills the gaps of sentences with values and their units. */
 #include "npuprof/say.h"
 
+#include "npuprof/lang.h"
 #include "npuprof/text.h"
 
 #include <inttypes.h>
@@ -16,7 +17,7 @@ void np_say_share(struct np_buf *buf, double share)
 	if (isnan(share))
 		np_buf_add(buf, "?");
 	else if (share > 0 && share < LEAST_SHARE)
-		np_buf_add(buf, "under 0.1 %");
+		np_buf_add(buf, np_lang_text("under 0.1 %"));
 	else
 		np_buf_printf(buf, "%.*f %%", share > 0 && share < WHOLE_SHARE, 100 * share);
 }
@@ -52,6 +53,7 @@ void np_say_values(struct np_buf *buf, const char *sentence, const struct np_sai
 {
 	int count = 0;
 
+	sentence = np_lang_text(sentence);
 	while (values[count].kind != NP_SAID_NOTHING)
 		count++;
 	while (*sentence) {

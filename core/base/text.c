@@ -350,6 +350,9 @@ static bool is_unit(const char *word, size_t length)
 
 	while (length > 0 && strchr(".,;:)", word[length - 1]))
 		length--;
+	/* Punctuation of Chinese has three bytes each. */
+	while (length > 3 && memmem("，。；：）、", strlen("，。；：）、"), word + length - 3, 3))
+		length -= 3;
 	for (size_t i = 0; i < NP_COUNT(units); i++) {
 		if (strlen(units[i]) == length && memcmp(units[i], word, length) == 0)
 			return true;
@@ -357,43 +360,88 @@ static bool is_unit(const char *word, size_t length)
 	return false;
 }
 
+/* May a line end between two characters that no space parts? Only beside one of two columns. */
+static bool may_part(const char *left, size_t left_size, const char *right, size_t right_size)
+{
+	static const char closing[] = "，。；：）、！？》】,.;:)%";
+	static const char opening[] = "（《【(";
+	bool wide_left = np_text_width(left, left_size) == 2;
+
+	if (!wide_left && np_text_width(right, right_size) != 2)
+		return false;
+	/* A number keeps what it counts. */
+	if (!wide_left && *left >= '0' && *left <= '9')
+		return false;
+	return !memmem(closing, strlen(closing), right, right_size) &&
+	       !memmem(opening, strlen(opening), left, left_size);
+}
+
+static size_t size_at(const char *text)
+{
+	size_t size = np_utf8_length(text, strnlen(text, 4));
+
+	return size > 0 ? size : 1;
+}
+
+/* What cannot be broken: a word, or a character of a text that is written without spaces. */
+static size_t word_length(const char *text)
+{
+	size_t length = 0;
+
+	while (text[length] && text[length] != ' ') {
+		size_t size = size_at(text + length);
+		const char *next = text + length + size;
+
+		length += size;
+		if (*next && *next != ' ' && may_part(next - size, size, next, size_at(next)))
+			break;
+	}
+	return length;
+}
+
 /* A word, and with a number the unit behind it: they never part at the end of a line. */
 static size_t unbroken(const char *text)
 {
-	size_t length = strcspn(text, " ");
+	size_t length = word_length(text);
 	size_t next;
 
 	/* "≤ 14.3 us" */
-	if (text[length] && (np_text_begins(text, "≤ ") || np_text_begins(text, "≥ ")))
+	if (text[length] == ' ' && (np_text_begins(text, "≤ ") || np_text_begins(text, "≥ ")))
 		return length + 1 + unbroken(text + length + 1);
-	if (length == 0 || !text[length] || text[length - 1] < '0' || text[length - 1] > '9')
+	if (length == 0 || text[length] != ' ' || text[length - 1] < '0' || text[length - 1] > '9')
 		return length;
-	next = strcspn(text + length + 1, " ");
-	return is_unit(text + length + 1, next) ? length + 1 + next : length;
+	next = word_length(text + length + 1);
+	return is_unit(text + length + 1, next) ||
+			       (next > 0 &&
+				np_text_width(text + length + 1, size_at(text + length + 1)) == 2)
+		       ? length + 1 + next
+		       : length;
 }
 
 void np_text_wrap(struct np_buf *buf, const char *text, size_t indent, size_t width)
 {
 	size_t column = indent;
+	size_t space = 0;
 
 	while (*text) {
 		size_t length = unbroken(text);
 		size_t word = np_text_width(text, length);
 		bool first = column == indent;
 
-		if (!first && column + 1 + word > width) {
+		if (!first && column + space + word > width) {
 			np_buf_add_char(buf, '\n');
 			np_buf_add_repeated(buf, ' ', indent);
 			column = indent;
 			first = true;
 		}
 		if (!first) {
-			np_buf_add_char(buf, ' ');
-			column++;
+			np_buf_add_repeated(buf, ' ', space);
+			column += space;
 		}
 		np_buf_add_bytes(buf, text, length);
 		column += word;
 		text += length;
+		space = *text == ' ';
 		text += strspn(text, " ");
 	}
 	np_buf_add_char(buf, '\n');
@@ -410,7 +458,7 @@ static void cut_words(struct np_buf *buf, const char *text, size_t length, size_
 		np_buf_add_bytes(buf, text, spaces);
 		text += spaces;
 		length -= spaces;
-		word = strcspn(text, " ");
+		word = word_length(text);
 		word = word < length ? word : length;
 		if (np_text_width(text, word) > width)
 			np_text_cut(buf, text, word, width, true);

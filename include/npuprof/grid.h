@@ -38,6 +38,8 @@ struct np_grid_column {
 struct np_grid;
 
 struct np_grid *np_grid_new(const struct np_grid_column *columns, size_t count) NP_MUST_USE;
+/* The same with titles that are names in files, which are no words of a language. */
+struct np_grid *np_grid_new_named(const struct np_grid_column *columns, size_t count) NP_MUST_USE;
 void np_grid_free(struct np_grid *grid);
 void np_grid_freep(struct np_grid **grid);
 

@@ -64,8 +64,8 @@ size_t np_text_cut(struct np_buf *buf, const char *text, size_t length, size_t w
 		   bool keep_end);
 
 /*
- * Append `text` broken at spaces, and a line end. The first line is already at
- * column `indent`; those that follow are indented to it, and all end before
+ * Append `text` broken at spaces, or beside characters of two columns, and a line end. The first
+ * line is already at column `indent`; those that follow are indented to it, and all end before
  * column `width` unless a single word is longer; a number and its unit are one
  * word. The text must be safe.
  */

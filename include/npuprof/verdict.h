@@ -39,7 +39,7 @@ struct np_verdict {
 	np_ns lost;      /* of the step, against even ranks, stages and links; NP_UNKNOWN */
 	char *what;      /* of the repair, or the communicator that was not profiled; or NULL */
 	char *reason;    /* of what is withheld; or NULL */
-	char *text;      /* one sentence */
+	char *text;      /* one sentence, in English */
 
 	uint32_t named;  /* the rank that the repair names, by index in the run; else UINT32_MAX */
 	uint32_t first;  /* the rank that most waiting goes back to; UINT32_MAX for none */
@@ -53,6 +53,9 @@ struct np_verdict {
 int np_verdict_measure(const struct np_analysis *analysis, struct np_verdict *ret,
 		       struct np_err *err) NP_MUST_USE;
 void np_verdict_release(struct np_verdict *verdict);
+
+/* Append the verdict of an analysis in the language of this thread (npuprof/lang.h). */
+void np_verdict_say(struct np_buf *buf, const struct np_analysis *analysis);
 
 /* "rank", "host-gaps", "not-profiled", "withheld", "none" … */
 const char *np_verdict_kind_name(const struct np_verdict *verdict);

@@ -2,6 +2,7 @@
 /* Tables for people: columns as wide as they need to be, on a screen or as Markdown. */
 #include "npuprof/grid.h"
 
+#include "npuprof/lang.h"
 #include "npuprof/text.h"
 #include "npuprof/vec.h"
 
@@ -50,7 +51,8 @@ static void finish_cell(struct np_grid *grid, size_t offset)
 }
 
 /* Take over the columns; their titles become the first row. */
-static bool set_columns(struct np_grid *grid, const struct np_grid_column *columns, size_t count)
+static bool set_columns(struct np_grid *grid, const struct np_grid_column *columns, size_t count,
+			bool named)
 {
 	grid->column = calloc(count, sizeof(*grid->column));
 	if (!grid->column)
@@ -58,13 +60,13 @@ static bool set_columns(struct np_grid *grid, const struct np_grid_column *colum
 	memcpy(grid->column, columns, count * sizeof(*grid->column));
 	grid->column_count = count;
 	for (size_t i = 0; i < count; i++) {
-		np_grid_cell(grid, columns[i].title);
+		np_grid_cell(grid, named ? columns[i].title : np_lang_text(columns[i].title));
 		grid->titled = grid->titled || (columns[i].title && columns[i].title[0] != '\0');
 	}
 	return !grid->failed && !grid->text.failed;
 }
 
-struct np_grid *np_grid_new(const struct np_grid_column *columns, size_t count)
+static struct np_grid *new_grid(const struct np_grid_column *columns, size_t count, bool named)
 {
 	struct np_grid *grid = calloc(1, sizeof(*grid));
 
@@ -72,11 +74,21 @@ struct np_grid *np_grid_new(const struct np_grid_column *columns, size_t count)
 	if (!grid)
 		return NULL;
 	grid->text = NP_BUF_INIT;
-	if (!set_columns(grid, columns, count)) {
+	if (!set_columns(grid, columns, count, named)) {
 		np_grid_free(grid);
 		return NULL;
 	}
 	return grid;
+}
+
+struct np_grid *np_grid_new(const struct np_grid_column *columns, size_t count)
+{
+	return new_grid(columns, count, false);
+}
+
+struct np_grid *np_grid_new_named(const struct np_grid_column *columns, size_t count)
+{
+	return new_grid(columns, count, true);
 }
 
 void np_grid_free(struct np_grid *grid)

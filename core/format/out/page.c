@@ -2,6 +2,7 @@
 /* A report for people: sections under their titles, for a screen or as Markdown. */
 #include "npuprof/page.h"
 
+#include "npuprof/lang.h"
 #include "npuprof/text.h"
 
 #include <assert.h>
@@ -19,7 +20,7 @@ struct np_section *np_page_add(struct np_page *page, const char *title)
 	struct np_section *section = &page->sections[page->count++];
 
 	assert(page->count <= NP_PAGE_SECTIONS);
-	*section = (struct np_section){ .title = title, .text = NP_BUF_INIT };
+	*section = (struct np_section){ .title = np_lang_text(title), .text = NP_BUF_INIT };
 	return section;
 }
 

@@ -50,7 +50,7 @@ static int begin(struct np_sink *sink, const struct np_relation *relation, struc
 						      column->type == NP_TEXT ? NP_CUT_MIDDLE
 									      : NP_UNCUT };
 	}
-	self->grid = np_grid_new(columns, relation->column_count);
+	self->grid = np_grid_new_named(columns, relation->column_count);
 	return self->grid ? NP_OK : np_fail_nomem(err, "the screen");
 }
 

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_LANG_H
+#define NP_LANG_H
+
+#include "npuprof/buf.h"
+
+/*
+ * The language of what people read
+ * ================================
+ *
+ * Texts are written in English and looked up in a table that the build makes of po/zh.po: it
+ * needs no locale and no files. What programs read (JSON, CSV, databases) is English.
+ *
+ * Each thread has its language. That is English but for the one that calls np_lang_set(),
+ * which is the one that prints.
+ */
+enum np_lang {
+	NP_LANG_EN,
+	NP_LANG_ZH,
+};
+
+enum np_lang np_lang(void);
+
+/* Speak another language; returns the one before. */
+enum np_lang np_lang_set(enum np_lang lang);
+
+/* "en", "zh" or "cn"; false for others. */
+bool np_lang_parse(const char *word, enum np_lang *ret);
+
+/* The language of LC_ALL, LC_MESSAGES or LANG, the first that is set and not empty. */
+enum np_lang np_lang_of_environment(void);
+
+/* The text in the language of this thread; itself where that has none. */
+const char *np_lang_text(const char *text);
+
+/*
+ * Append a sentence whose gaps are filled already, as reasons of notes are, in the language of
+ * this thread: by the entry with gaps that it is an instance of. As it is where there is none.
+ */
+void np_lang_put(struct np_buf *buf, const char *text);
+
+/* The same with a text of several sentences, each but the first beginning with "; ". */
+void np_lang_put_parts(struct np_buf *buf, const char *text);
+
+#endif /* NP_LANG_H */
