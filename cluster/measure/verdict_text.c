@@ -383,23 +383,58 @@ static void put_nobody(struct np_buf *buf, const struct np_analysis *analysis,
 		       NP_SAID_SHARE((double)verdict->lost / (double)whatif->step));
 }
 
+/* Transfers of less than this share of the step hide no waiting that matters. */
+#define HIDES_WAITING 0.03
+
+/*
+ * Where a member was not profiled, and no tasks of operators tell when it came, waiting for it
+ * looks like transfer.
+ */
+static bool may_hide_waiting(const struct np_analysis *analysis, np_ns transfers,
+			     const struct np_verdict *verdict)
+{
+	if (analysis->readiness[NP_ANALYSIS_WAIT].ready ||
+	    (double)transfers <= HIDES_WAITING * (double)analysis->whatif.step ||
+	    (verdict->kind != NP_VERDICT_REPAIR && verdict->kind != NP_VERDICT_NONE))
+		return false;
+	/* What is named matters more. */
+	if (verdict->kind == NP_VERDICT_REPAIR && transfers <= verdict->recovered)
+		return false;
+	for (uint32_t i = 0; i < analysis->align->communicators.count; i++) {
+		const struct np_communicator *each = np_cluster_communicator(
+			analysis->cluster, analysis->align->communicators.item[i].hash);
+
+		if (each && each->observed_count > 1 && each->observed_count < each->size)
+			return true;
+	}
+	return false;
+}
+
 /*
  * Where transfers take most of the step, slow links would be the first thing to look
  * for; that nobody can is said.
  */
-static void put_transfers(struct np_buf *buf, const struct np_analysis *analysis)
+static void put_transfers(struct np_buf *buf, const struct np_analysis *analysis,
+			  const struct np_verdict *verdict)
 {
 	const struct np_whatif *whatif = &analysis->whatif;
 	const char *cure = analysis->readiness[NP_ANALYSIS_LINKS].cure;
 	np_ns hidden = 0;
 
-	for (size_t i = 0; i < analysis->links.list.count; i++) {
-		if (analysis->links.list.item[i].verdict != NP_LINK_UNKNOWN)
-			return;
-	}
 	for (size_t i = 0; i < whatif->rows.count; i++) {
 		if (whatif->rows.item[i].fix.kind == NP_FIX_HIDE_COMM)
 			hidden = whatif->rows.item[i].saved;
+	}
+	if (may_hide_waiting(analysis, hidden, verdict)) {
+		np_say(buf,
+		       "; transfers take {1} of the step, and how much of that is waiting for"
+		       " ranks that were not profiled is not known",
+		       NP_SAID_SHARE((double)hidden / (double)whatif->step));
+		return;
+	}
+	for (size_t i = 0; i < analysis->links.list.count; i++) {
+		if (analysis->links.list.item[i].verdict != NP_LINK_UNKNOWN)
+			return;
 	}
 	if (whatif->step <= 0 || hidden * 2 <= whatif->step)
 		return;
@@ -446,5 +481,5 @@ void verdict_put_sentence(struct np_buf *buf, const struct np_analysis *analysis
 		put_nobody(buf, analysis, verdict);
 		break;
 	}
-	put_transfers(buf, analysis);
+	put_transfers(buf, analysis, verdict);
 }

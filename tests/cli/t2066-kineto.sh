@@ -201,6 +201,18 @@ expect_stdout_says 'verdict on rank 1'
 expect_stdout_says '"share": null'
 expect_stdout_says 'is cut short, and nothing tells how much is missing'
 
+behaviour 'what looks like transfer where a rank is missing may be waiting for it'
+"$synth" -q -o whole --ranks 4 --steps 4 --layers 2 --format kineto-gpu --slow-rank 2:1.8 || exit 1
+run "$npuprof" cluster -q -o out -f json -d whole
+expect_exit 0
+expect_equal "$(value '$.verdict.kind') $(value '$.verdict.what')" 'rank 2'
+expect_equal "$(value '$.verdict.text' | grep -c 'is not known')" 0
+rm whole/*000002.pt.trace.json
+run "$npuprof" cluster -q -o out -f json -d whole
+expect_exit 0
+expect_equal "$(value '$.input.ranks_used')" 3
+expect_stdout_says 'how much of that is waiting for ranks that were not profiled is not known'
+
 behaviour 'a trace of the host alone says what to switch on'
 echo '{"schemaVersion": 1, "traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1.5, "dur": 2}]}' >host.pt.trace.json
 run "$npuprof" cluster host.pt.trace.json
