@@ -6,6 +6,7 @@
 #include "cli/prepare/trust_json.h"
 #include "cli/prepare/verdict_json.h"
 
+#include "npuprof/lang.h"
 #include "npuprof/page.h"
 #include "npuprof/relation.h"
 #include "npuprof/say.h"
@@ -380,6 +381,26 @@ static void put_efficiency_section(struct np_buf *buf, const struct np_efficienc
 		100 * report_ratio(each->without_host, each->step));
 }
 
+/* Sentences that were put together of pieces, line by line in the language of the screen. */
+static void translate(struct np_section *section)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf english = NP_BUF_INIT;
+	NP_CLEANUP(np_buf_release) struct np_buf line = NP_BUF_INIT;
+
+	np_buf_add_bytes(&english, section->text.text, section->text.length);
+	np_buf_clear(&section->text);
+	for (const char *text = english.text; *text;) {
+		size_t length = strcspn(text, "\n");
+
+		np_buf_clear(&line);
+		np_buf_add_bytes(&line, text, length);
+		np_lang_put_parts(&section->text, line.text);
+		np_buf_add(&section->text, text[length] ? "\n" : "");
+		text += length + (text[length] == '\n');
+	}
+	section->text.failed |= english.failed || line.failed;
+}
+
 /* The answer, what to do next, what it rests on, and how far that can be trusted. */
 static int build(struct np_page *page, const struct whatif_report *report, struct np_err *err)
 {
@@ -403,11 +424,13 @@ static int build(struct np_page *page, const struct whatif_report *report, struc
 		rc = put_path_section(section, report, err);
 	put_summary_line(&section->text, report);
 	put_slack_line(&section->text, report);
-	put_efficiency_section(&np_page_add(page, "Efficiency")->text,
-			       &report->analysis->efficiency);
+	section = np_page_add(page, "Efficiency");
+	put_efficiency_section(&section->text, &report->analysis->efficiency);
 	section = np_page_add(page, "Replay and trust");
 	section->cut = true;
 	put_replay(&section->text, report);
+	for (size_t i = 2; i < page->count; i++)
+		translate(&page->sections[i]);
 	if (rc == NP_OK)
 		rc = report_put_notes(&section->text, &report->analysis->run->notes, err);
 	return rc;

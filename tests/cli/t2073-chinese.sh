@@ -75,6 +75,18 @@ behaviour 'the advisor has the same verdict'
 run "$npuprof" advisor -q -d slow-rank --lang zh
 expect_stdout_says 'rank 5 拖慢了其他 rank（持续）：计算更久'
 
+behaviour 'whatif: sections, titles and sentences'
+run "$npuprof" whatif --lang zh -q -d slow-rank
+expect_exit 0
+expect_stdout_says 'rank 5 拖慢了其他 rank（持续）：计算更久'
+expect_stdout_says '逐项修复'
+expect_stdout_says '关键路径'
+expect_stdout_says '各 rank、流水级和链路均衡时'
+"$npuprof" whatif -q -d slow-rank -f json --lang en >en.json
+"$npuprof" whatif -q -d slow-rank -f json --lang zh >zh.json
+run cmp en.json zh.json
+expect_exit 0
+
 behaviour 'another language is refused'
 run "$npuprof" cluster --lang fr -d slow-rank
 expect_exit 2
