@@ -322,6 +322,7 @@ int layout_add_segment(struct mem_layout *layout, uint64_t address, uint64_t siz
 {
 	struct mem_block block = { .address = address,
 				   .size = size,
+				   .base = address,
 				   .previous = MEM_NONE,
 				   .next = MEM_NONE,
 				   .key = key,
@@ -544,6 +545,23 @@ static uint64_t page_of(const struct mem_layout *layout, uint32_t key)
 	return layout_key_small(key) ? MEM_SMALL_SEGMENT : layout->settings.large_segment;
 }
 
+/* The pages that lie wholly in a block. */
+static bool whole_pages(const struct mem_layout *layout, const struct mem_block *block,
+			uint64_t *ret_begin, uint64_t *ret_end)
+{
+	uint64_t page = page_of(layout, block->key);
+	/* A block of a record may lie before the base: only the distance to a page counts. */
+	uint64_t before = block->address < block->base
+				  ? (block->base - block->address) % page
+				  : (page - (block->address - block->base) % page) % page;
+
+	if (block->size < before || block->size - before < page)
+		return false;
+	*ret_begin = block->address + before;
+	*ret_end = *ret_begin + (block->size - before) / page * page;
+	return true;
+}
+
 /* Map whole pages for at least `size` bytes of an unmapped block; gives the free block. */
 static int map_pages(struct mem_layout *layout, uint32_t number, uint64_t size, uint32_t *ret,
 		     struct np_err *err)
@@ -612,6 +630,7 @@ static int add_expandable(struct mem_layout *layout, uint64_t size, uint32_t key
 			if (rc < 0)
 				return rc;
 		}
+		range.base = range.address;
 		if (new_block(layout, &range, &number, err) < 0 || list(layout, number, err) < 0)
 			return NP_E_NOMEM;
 	}
@@ -712,11 +731,10 @@ int layout_allocate(struct mem_layout *layout, uint64_t recorded, uint64_t reque
 static int unmap_pages(struct mem_layout *layout, uint32_t number, struct np_err *err)
 {
 	const struct mem_block *block = &layout->blocks.item[number];
-	uint64_t page = page_of(layout, block->key);
-	uint64_t begin = round_up(block->address, page);
-	uint64_t end = (block->address + block->size) / page * page;
+	uint64_t begin;
+	uint64_t end;
 
-	if (end <= begin)
+	if (!whole_pages(layout, block, &begin, &end))
 		return NP_OK;
 	unlist(layout, number);
 	if (cut_out(layout, &number, begin, end - begin, err) < 0 ||
@@ -768,11 +786,11 @@ void layout_gaps(const struct mem_layout *layout, struct layout_gaps *ret)
 		if (block->state != MEM_FREE)
 			continue;
 		if (layout->settings.expandable) {
-			uint64_t page = page_of(layout, block->key);
-			uint64_t begin = round_up(block->address, page);
-			uint64_t end = (block->address + block->size) / page * page;
+			uint64_t begin;
+			uint64_t end;
 
-			stuck -= end > begin ? end - begin : 0;
+			if (whole_pages(layout, block, &begin, &end))
+				stuck -= end - begin;
 		} else if (block->previous == MEM_NONE && block->next == MEM_NONE) {
 			stuck = 0;
 		}

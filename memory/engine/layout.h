@@ -45,6 +45,7 @@ struct mem_block {
 	uint64_t address;
 	uint64_t size;
 	uint64_t requested;
+	uint64_t base;     /* pages of its segment are counted from here */
 	uint32_t previous; /* in its segment; MEM_NONE: it is the first */
 	uint32_t next;
 	uint32_t life; /* of the user */

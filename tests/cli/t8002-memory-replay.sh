@@ -34,8 +34,9 @@ def free(address, size):
     event("free_completed", base + address, size - 32)
 exec(sys.argv[2])
 d = {"segments": [{"device": 0, "address": a, "total_size": s, "stream": 5, "segment_type": "large", "segment_pool_id": (0, 0),
-                   "is_expandable": False, "frames": [], "blocks": [{"address": a, "size": s, "requested_size": 0,
-                   "state": "inactive", "frames": []}]} for a, s in segments.items()], "device_traces": [events]}
+                   "is_expandable": any(e["action"] == "segment_map" for e in events), "frames": [],
+                   "blocks": [{"address": a, "size": s, "requested_size": 0, "state": "inactive", "frames": []}]}
+                  for a, s in segments.items()], "device_traces": [events]}
 pickle.dump(d, open(sys.argv[1], "wb"), 4)
 PYTHON
 }
@@ -65,6 +66,23 @@ for i in range(6): free(i * 8 * MiB, 8 * MiB)'
 run "$npuprof" memory -f json --with large_segment_size_mb:20 "$work/wide_rank0.pickle"
 expect_equal "$(of '[p["settings"], p["exact"]]')" "['large_segment_size_mb:64', True]"
 expect_equal "$(what)" 'default 62914560 62914560 3'
+
+behaviour 'pages are mapped and given back as recorded, counted from where their segment begins'
+make "$work/pages_rank0.pickle" '
+page = 20 * MiB
+take = lambda action, address, size: event(action, base + address, size)
+take("segment_map", 0, page); alloc(0, 12 * MiB)
+take("segment_map", page, page); alloc(12 * MiB, 12 * MiB); alloc(24 * MiB, 12 * MiB)
+take("segment_map", 2 * page, page); alloc(36 * MiB, 12 * MiB)
+for i in (1, 2, 3): free(i * 12 * MiB, 12 * MiB)
+take("segment_unmap", page, 2 * page)
+take("segment_map", page, page); alloc(12 * MiB, 20 * MiB); free(12 * MiB, 20 * MiB); free(0, 12 * MiB)
+segments[base] = 2 * page'
+run "$npuprof" memory -f json --at 12 --with expandable_segments:False "$work/pages_rank0.pickle"
+expect_equal "$(of '[r["inconsistent_events"], r["at"]["free_bytes"], r["at"]["stuck_bytes"]]')" '[0, 50331648, 8388608]'
+expect_equal "$(of '[p[k] for k in ("settings", "exact", "segment_events", "segment_events_equal", "blocks", "blocks_equal")]')" \
+	"['expandable_segments:True', True, 5, 5, 5, 5]"
+expect_equal "$(what)" 'default 50331648 33554432 5'
 
 behaviour 'a record that no settings explain says so, and gains within its error are withheld'
 make "$work/odd_rank0.pickle" '
