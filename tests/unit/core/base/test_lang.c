@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Texts in another language, and how those without spaces are wrapped. */
+#include "npuprof/lang.h"
+
+#include "npuprof/text.h"
+
+#include "np_test.h"
+
+static int speak_english(void **state)
+{
+	(void)state;
+	(void)np_lang_set(NP_LANG_EN);
+	return 0;
+}
+
+static void english_is_as_it_is_written(void **state)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf buf = NP_BUF_INIT;
+
+	(void)state;
+	assert_string_equal(np_lang_text("Verdict"), "Verdict");
+	np_lang_put_parts(&buf, "no rank stands out; why is not known");
+	assert_string_equal(buf.text, "no rank stands out; why is not known");
+}
+
+static void what_has_no_entry_stays(void **state)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf buf = NP_BUF_INIT;
+
+	(void)state;
+	assert_int_equal(np_lang_set(NP_LANG_ZH), NP_LANG_EN);
+	assert_string_equal(np_lang_text("Verdict"), "结论");
+	assert_string_equal(np_lang_text("no such entry"), "no such entry");
+	np_lang_put(&buf, "no such entry");
+	assert_string_equal(buf.text, "no such entry");
+}
+
+static void a_filled_sentence_is_found_by_its_gaps(void **state)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf buf = NP_BUF_INIT;
+
+	(void)state;
+	(void)np_lang_set(NP_LANG_ZH);
+	np_lang_put(&buf, "6 of the 8 ranks of the job have no profile here: 2-7");
+	assert_string_equal(buf.text, "作业的 8 个 rank 中有 6 个没有采集数据：2-7");
+}
+
+static void parts_are_translated_each_and_gaps_in_them(void **state)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf buf = NP_BUF_INIT;
+
+	(void)state;
+	(void)np_lang_set(NP_LANG_ZH);
+	np_lang_put_parts(&buf, "rank 5 makes the others wait (chronic): computes longer; why is"
+				" not known");
+	assert_string_equal(buf.text, "rank 5 拖慢了其他 rank（持续）：计算更久；原因未知");
+}
+
+static void words_name_languages(void **state)
+{
+	enum np_lang lang = NP_LANG_EN;
+
+	(void)state;
+	assert_true(np_lang_parse("cn", &lang));
+	assert_int_equal(lang, NP_LANG_ZH);
+	assert_false(np_lang_parse("fr", &lang));
+	assert_int_equal(lang, NP_LANG_ZH);
+}
+
+/* Ten columns are five characters; punctuation does not begin a line, a number keeps its unit. */
+static void chinese_is_broken_anywhere_but_before_punctuation(void **state)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf buf = NP_BUF_INIT;
+
+	(void)state;
+	np_text_wrap(&buf, "计算通信等，待 12 ms（8 个）", 0, 10);
+	assert_string_equal(buf.text, "计算通信\n等，待\n12 ms\n（8 个）\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(english_is_as_it_is_written, speak_english),
+		cmocka_unit_test_teardown(what_has_no_entry_stays, speak_english),
+		cmocka_unit_test_teardown(a_filled_sentence_is_found_by_its_gaps, speak_english),
+		cmocka_unit_test_teardown(parts_are_translated_each_and_gaps_in_them,
+					  speak_english),
+		cmocka_unit_test_teardown(words_name_languages, speak_english),
+		cmocka_unit_test_teardown(chinese_is_broken_anywhere_but_before_punctuation,
+					  speak_english),
+	};
+
+	return cmocka_run_group_tests_name("lang", tests, NULL, NULL);
+}
