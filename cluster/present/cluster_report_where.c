@@ -180,12 +180,17 @@ static void put_experts(struct np_buf *buf, const struct np_analysis *analysis)
 	       NP_SAID_INT(analysis->run->ranks[total->busiest]->id), NP_SAID_SHARE(total->over));
 }
 
-/* Below a percent somebody is always longest. */
+/*
+ * Below a percent, or now and then, somebody is always longest. Stages of a pipeline do other
+ * work and are not compared.
+ */
 static void put_longest(struct np_buf *text, const struct np_analysis *analysis)
 {
 	const struct np_longest *longest = &analysis->spreads.longest;
 
-	if (np_run_used(analysis->run) > 1 && longest->steps > 0 && longest->over >= WORTH_A_LINE)
+	if (np_run_used(analysis->run) > 1 && longest->steps > 0 &&
+	    longest->steps * 2 >= analysis->cluster->steps.count && longest->over >= WORTH_A_LINE &&
+	    analysis->pipeline.stages < 2)
 		np_say(text,
 		       "rank {1} computed longest in {2} of {3} steps, on average {4} over the median"
 		       " rank\n",

@@ -105,7 +105,9 @@ void compare_put_verdict(struct np_buf *buf, const struct compare_report *report
 			      " is compared with a step",
 			      cmp_unmarked(comparison) == &comparison->sides[CMP_BASE] ? "base"
 										       : "new run");
-	if (comparison->causes.count > 0 && !comparison->causes.item[0].against)
+	/* Nothing explains a difference that there is not. */
+	if (step->verdict != CMP_NOISE && comparison->causes.count > 0 &&
+	    !comparison->causes.item[0].against)
 		np_buf_printf(buf, ". First: %s", comparison->causes.item[0].text);
 }
 
