@@ -653,6 +653,58 @@ static int add_expandable(struct mem_layout *layout, uint64_t size, uint32_t key
 	return NP_OK;
 }
 
+/* Where the next segment of the key begins behind this address, or MEM_NONE. */
+static uint32_t next_segment(const struct mem_layout *layout, uint64_t address, uint32_t key)
+{
+	const struct mem_block *blocks = layout->blocks.item;
+	uint32_t found = MEM_NONE;
+
+	for (uint32_t i = 0; i < layout->blocks.count; i++) {
+		if (blocks[i].state != MEM_SPARE && blocks[i].previous == MEM_NONE &&
+		    blocks[i].key == key && blocks[i].address > address &&
+		    (found == MEM_NONE || blocks[i].address < blocks[found].address))
+			found = i;
+	}
+	return found;
+}
+
+int layout_add_unmapped(struct mem_layout *layout, struct np_err *err)
+{
+	size_t count = layout->blocks.count;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct mem_block block = layout->blocks.item[i];
+		uint64_t end = block.address + block.size;
+		uint32_t next;
+		uint32_t number;
+
+		if (block.state == MEM_SPARE || block.next != MEM_NONE || end > ADDRESS_MOST)
+			continue;
+		next = next_segment(layout, end, block.key);
+		if (next != MEM_NONE && layout->blocks.item[next].address - end > VIRTUAL_RANGE)
+			next = MEM_NONE;
+		block = (struct mem_block){ .address = end,
+					    .size = VIRTUAL_RANGE / page_of(layout, block.key) *
+						    page_of(layout, block.key),
+					    .base = block.base,
+					    .previous = i,
+					    .next = next,
+					    .key = block.key,
+					    .life = MEM_NONE,
+					    .state = MEM_UNMAPPED };
+		if (next != MEM_NONE)
+			block.size = layout->blocks.item[next].address - end;
+		if (new_block(layout, &block, &number, err) < 0)
+			return NP_E_NOMEM;
+		layout->blocks.item[i].next = number;
+		if (next != MEM_NONE)
+			layout->blocks.item[next].previous = number;
+		if (list(layout, number, err) < 0)
+			return NP_E_NOMEM;
+	}
+	return NP_OK;
+}
+
 /* What a free block could grow to. */
 static uint64_t potential(const struct mem_layout *layout, uint32_t number)
 {

@@ -113,6 +113,8 @@ uint64_t layout_round(const struct mem_settings *settings, uint64_t requested);
 /* Segments as recorded. False: that cannot be. */
 int layout_add_segment(struct mem_layout *layout, uint64_t address, uint64_t size, uint32_t key,
 		       bool join, bool *ret_fits, struct np_err *err) NP_MUST_USE;
+/* Expandable segments of a record get back the unmapped bytes between and behind them. */
+int layout_add_unmapped(struct mem_layout *layout, struct np_err *err) NP_MUST_USE;
 int layout_remove_segment(struct mem_layout *layout, uint64_t address, uint64_t size,
 			  bool *ret_fits, struct np_err *err) NP_MUST_USE;
 

@@ -38,8 +38,12 @@ static int begin(struct mem_replay_job *job, bool anew, struct np_err *err)
 	int rc = NP_OK;
 
 	job->recorded = history->start_reserved;
-	if (!anew)
-		return history_lay_start(history, &job->layout, &bad, err);
+	if (!anew) {
+		rc = history_lay_start(history, &job->layout, &bad, err);
+		return rc == NP_OK && job->layout.settings.expandable
+			       ? layout_add_unmapped(&job->layout, err)
+			       : rc;
+	}
 	job->result->approximate = history->start_ranges.count > 0;
 	for (size_t i = 0; rc == NP_OK && i < history->start_blocks.count; i++) {
 		const struct mem_start_block *block = &history->start_blocks.item[i];
@@ -192,10 +196,11 @@ static int replay(const struct mem_history *history, const struct mem_settings *
 	return rc;
 }
 
-/* The unmapped pages around those of an earlier beginning are not known: it is made anew. */
+/* Pages do not fit where segments were, nor where pages of another size were. */
 static bool begins_anew(const struct mem_history *history, const struct mem_settings *settings)
 {
-	return settings->expandable || history->settings.expandable;
+	return settings->expandable != history->settings.expandable ||
+	       (settings->expandable && settings->large_segment != history->settings.large_segment);
 }
 
 int mem_replay_run(const struct mem_history *history, const struct mem_settings *settings,
@@ -230,7 +235,7 @@ static int try_settings(const struct mem_history *history, const struct mem_sett
 	struct mem_replay tried;
 	int rc = mem_replay_run(history, settings, REPLAY_VERIFY, &tried, err);
 
-	if (rc == NP_OK && is_nearer(&tried, best))
+	if (rc == NP_OK && !tried.approximate && is_nearer(&tried, best))
 		*best = tried;
 	return rc;
 }
@@ -269,7 +274,7 @@ int mem_replay_find(const struct mem_history *history, struct mem_replay *ret, s
 	int rc = mem_replay_run(history, &history->settings, REPLAY_VERIFY, ret, err);
 	bool better = true;
 
-	while (rc == NP_OK && better && !ret->approximate && !mem_replay_exact(ret)) {
+	while (rc == NP_OK && better && !mem_replay_exact(ret)) {
 		struct mem_replay before = *ret;
 
 		rc = try_each(history, ret, err);

@@ -84,6 +84,19 @@ expect_equal "$(of '[p[k] for k in ("settings", "exact", "segment_events", "segm
 	"['expandable_segments:True', True, 5, 5, 5, 5]"
 expect_equal "$(what)" 'default 50331648 33554432 5'
 
+behaviour 'pages from before the record stay where they were; without pages the beginning is made anew'
+make "$work/late_rank0.pickle" '
+page = 20 * MiB
+take = lambda action, address, size: event(action, base + address, size)
+for i in (1, 2, 3): free(i * 12 * MiB, 12 * MiB)
+take("segment_unmap", page, 2 * page)
+take("segment_map", page, page); alloc(12 * MiB, 20 * MiB); free(12 * MiB, 20 * MiB); free(0, 12 * MiB)
+segments[base] = 2 * page'
+run "$npuprof" memory -f json --with expandable_segments:False --with expandable_segments:True "$work/late_rank0.pickle"
+expect_equal "$(of '[p[k] for k in ("exact", "segment_events", "segment_events_equal", "blocks", "blocks_equal")]')" \
+	'[True, 2, 2, 1, 1]'
+expect_equal "$(of '[(w["peak_reserved_bytes"], w["approximate"]) for w in p["what_if"]]')" '[(50331648, True), (62914560, False)]'
+
 behaviour 'a record that no settings explain says so, and gains within its error are withheld'
 make "$work/odd_rank0.pickle" '
 segment(0, 46 * MiB); alloc(0, 12 * MiB)
