@@ -437,6 +437,15 @@ static int read_files(struct advisor_session *session, struct np_err *err)
 	return rc;
 }
 
+/* Programs get other words only if the user asks for them. */
+static enum adv_rule_language language_of(const struct advisor_options *options)
+{
+	bool people =
+		options->common.format == ADVISOR_TABLE || options->common.format == ADVISOR_MD;
+
+	return np_lang() == NP_LANG_ZH && (people || np_lang_asked()) ? RULE_ZH : RULE_EN;
+}
+
 static int run_rules(struct advisor_session *session, struct np_err *err)
 {
 	const struct advisor_options *options = session->options;
@@ -445,7 +454,7 @@ static int run_rules(struct advisor_session *session, struct np_err *err)
 		.library = session->library,
 		.wants = wants,
 		.context = options,
-		.language = (np_lang() == NP_LANG_ZH ? RULE_ZH : RULE_EN),
+		.language = language_of(options),
 		.workers = { .threads = (size_t)options->common.jobs,
 			     .tick = np_progress_tick,
 			     .tick_context = &progress },
@@ -535,7 +544,7 @@ static int present(struct advisor_session *session)
 		.library = session->library,
 		.input = options->common.dirs.count > 0 ? options->common.dirs.item[0] : ".",
 		.version = NP_VERSION,
-		.language = (np_lang() == NP_LANG_ZH ? RULE_ZH : RULE_EN),
+		.language = language_of(options),
 		.width = np_output_width(stdout),
 		.color = np_common_color(&options->common, stdout),
 		.verbose = options->common.verbose > 0,

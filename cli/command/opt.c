@@ -162,6 +162,7 @@ static int set_language(const struct opt_use *use, const char *value, struct np_
 		return np_fail(err, NP_E_USAGE, "'%s' for '%s' is not en, zh or cn", value,
 			       use->spelling);
 	(void)np_lang_set(lang);
+	np_lang_set_asked();
 	return NP_OK;
 }
 

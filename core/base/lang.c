@@ -24,6 +24,18 @@ enum np_lang np_lang(void)
 	return speaking;
 }
 
+static bool asked; /* by the user; set before there are threads */
+
+bool np_lang_asked(void)
+{
+	return asked;
+}
+
+void np_lang_set_asked(void)
+{
+	asked = true;
+}
+
 enum np_lang np_lang_set(enum np_lang lang)
 {
 	enum np_lang before = speaking;

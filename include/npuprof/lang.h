@@ -24,6 +24,13 @@ enum np_lang np_lang(void);
 /* Speak another language; returns the one before. */
 enum np_lang np_lang_set(enum np_lang lang);
 
+/*
+ * Did the user ask for the language, and not the environment alone? What programs read and has
+ * sentences for people in it follows only the user.
+ */
+bool np_lang_asked(void);
+void np_lang_set_asked(void);
+
 /* "en", "zh" or "cn"; false for others. */
 bool np_lang_parse(const char *word, enum np_lang *ret);
 

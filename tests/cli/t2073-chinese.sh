@@ -130,3 +130,11 @@ database=$(echo damaged/*/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_3.db)
 truncate -s $(($(stat -c %s "$database") / 2)) "$database"
 rm -f "${database%/*}/analysis.db"
 speaks damaged 3
+
+behaviour 'findings for programs are in another language only if somebody asks for it'
+run "$npuprof" advisor -q -d damaged -f json
+cp stdout english.json
+LC_ALL=zh_CN.UTF-8 run "$npuprof" advisor -q -d damaged -f json
+expect 'the locale changes nothing' cmp stdout english.json
+run "$npuprof" advisor -q -d damaged -f json --lang zh
+expect 'the option does' test "$(sha256sum <stdout)" != "$(sha256sum <english.json)"
