@@ -76,6 +76,10 @@ static int64_t lane_ep(const struct page_model *model, const struct page_lane *l
 
 static int64_t lane_cost(const struct page_model *model, const struct page_lane *lane)
 {
+	/* Who shared no operator with others cannot have kept anybody waiting, as far as is known.
+	 */
+	if (model->analysis->charges.ranks[lane->rank].instances == 0)
+		return NP_UNKNOWN;
 	return model->analysis->causes.ranks[lane->rank].charge;
 }
 

@@ -123,12 +123,11 @@ static void add_times(struct cell_sums *sums)
 }
 
 /* The waits of a rank's operators in each step: a sum over operators, a mean over steps. */
-static int add_waits(struct cell_sums *sums, size_t index, np_ns *waited, struct np_err *err)
+static void add_waits(struct cell_sums *sums, size_t index, np_ns *waited)
 {
 	const struct np_analysis *analysis = sums->model->analysis;
 	const struct np_rank *rank = analysis->run->ranks[index];
 
-	(void)err;
 	for (size_t i = 0; i < rank->steps.count; i++)
 		waited[i] = NP_UNKNOWN;
 	for (size_t i = 0; i < rank->ops.count; i++) {
@@ -146,7 +145,6 @@ static int add_waits(struct cell_sums *sums, size_t index, np_ns *waited, struct
 			add_to_cell(sums, PAGE_WAITED, sums->lane_of_rank[index], column,
 				    waited[i]);
 	}
-	return NP_OK;
 }
 
 static int add_all_waits(struct cell_sums *sums, struct np_err *err)
@@ -154,7 +152,6 @@ static int add_all_waits(struct cell_sums *sums, struct np_err *err)
 	const struct np_run *run = sums->model->analysis->run;
 	np_ns *waited;
 	size_t most = 0;
-	int rc = NP_OK;
 
 	for (size_t i = 0; i < run->sources.count; i++) {
 		if (run->ranks[i] && run->ranks[i]->steps.count > most)
@@ -163,12 +160,12 @@ static int add_all_waits(struct cell_sums *sums, struct np_err *err)
 	waited = malloc((most + 1) * sizeof(*waited));
 	if (!waited)
 		return np_fail_nomem(err, "the page");
-	for (size_t i = 0; i < run->sources.count && rc == NP_OK; i++) {
+	for (size_t i = 0; i < run->sources.count; i++) {
 		if (run->ranks[i] && sums->lane_of_rank[i] != UINT32_MAX)
-			rc = add_waits(sums, i, waited, err);
+			add_waits(sums, i, waited);
 	}
 	free(waited);
-	return rc;
+	return NP_OK;
 }
 
 /* Where waiting was measured, a step without a charge has none: 0, and not unknown. */

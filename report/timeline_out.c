@@ -12,10 +12,10 @@
 /* The facts of the file stand before all ranks. */
 #define ABOUT_PROCESS 1
 
-/* Tracks of the protobuf are known by one number. */
+/* Tracks of the protobuf are known by one number; a process may have a million of them. */
 static uint64_t track_uuid(int32_t process, int32_t track)
 {
-	return (uint64_t)(uint32_t)process << 10 | (uint32_t)track;
+	return (uint64_t)(uint32_t)process << 20 | (uint32_t)track;
 }
 
 int timeline_out_init(struct timeline_out *out, enum timeline_form form, FILE *stream,

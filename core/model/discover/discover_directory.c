@@ -12,22 +12,6 @@
 
 /* --- files that stand in a directory of any name ---------------------------------------------- */
 
-/* A database of its own, whose name says nothing. */
-static int take_lone_db(struct np_run *run, const char *dir, const char *name, enum np_kind kind,
-			struct np_err *err)
-{
-	struct np_source_files source = { .kind = kind, .rank = -1, .device = -1 };
-	int rc = discover_set_file(&source, NP_FILE_RANK_DB, dir, name, err);
-
-	source.dir = rc == NP_OK ? strdup(source.file[NP_FILE_RANK_DB]) : NULL;
-	if (!source.dir)
-		rc = np_fail_nomem(err, dir);
-	if (rc == NP_OK)
-		rc = discover_keep(run, &source, err);
-	np_source_files_release(&source);
-	return rc;
-}
-
 /* Some file systems know only capitals. */
 static bool is_db(const char *name)
 {
@@ -58,7 +42,8 @@ static int take_other_dbs(struct np_run *run, const char *dir, const struct np_n
 		if (!path)
 			return np_fail_nomem(err, dir);
 		if (discover_is_rank_db(path))
-			rc = take_lone_db(run, dir, name, NP_KIND_PYTORCH, err);
+			rc = discover_keep_lone(run, dir, name, NP_KIND_PYTORCH, NP_FILE_RANK_DB,
+						err);
 		free(path);
 	}
 	return rc;
@@ -84,8 +69,8 @@ static int take_exports(struct np_run *run, const char *dir, const struct np_nam
 	if (count_stamped(names, NP_FILE_RANK_DB) > 1) {
 		for (size_t i = 0; i < names->list.count && rc == NP_OK; i++) {
 			if (discover_stamped_file(names->list.item[i]) == NP_FILE_RANK_DB)
-				rc = take_lone_db(run, dir, names->list.item[i], NP_KIND_MSPROF,
-						  err);
+				rc = discover_keep_lone(run, dir, names->list.item[i],
+							NP_KIND_MSPROF, NP_FILE_RANK_DB, err);
 		}
 		return rc;
 	}

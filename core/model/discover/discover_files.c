@@ -77,6 +77,21 @@ int discover_keep(struct np_run *run, struct np_source_files *source, struct np_
 	return NP_OK;
 }
 
+int discover_keep_lone(struct np_run *run, const char *dir, const char *name, enum np_kind kind,
+		       enum np_file file, struct np_err *err)
+{
+	struct np_source_files source = { .kind = kind, .rank = -1, .device = -1 };
+	int rc = discover_set_file(&source, file, dir, name, err);
+
+	source.dir = rc == NP_OK ? strdup(source.file[file]) : NULL;
+	if (!source.dir)
+		rc = np_fail_nomem(err, dir);
+	if (rc == NP_OK)
+		rc = discover_keep(run, &source, err);
+	np_source_files_release(&source);
+	return rc;
+}
+
 /* The rank that a metadata file names inside, for those whose name does not say it. */
 void discover_read_info(struct np_source_files *source)
 {

@@ -52,6 +52,10 @@ int discover_set_file(struct np_source_files *source, enum np_file file, const c
 int discover_keep(struct np_run *run, struct np_source_files *source, struct np_err *err)
 	NP_MUST_USE;
 
+/* Add a source that is one file, whose name need not say anything. */
+int discover_keep_lone(struct np_run *run, const char *dir, const char *name, enum np_kind kind,
+		       enum np_file file, struct np_err *err) NP_MUST_USE;
+
 /* Take a file with a fixed name, unless the source has it; is there enough to read a rank from? */
 int discover_find_fixed(const char *dir, const char *name, struct np_source_files *source,
 			struct np_err *err) NP_MUST_USE;

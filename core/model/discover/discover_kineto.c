@@ -35,16 +35,7 @@ int discover_is_kineto(const char *path, bool *ret, struct np_err *err)
 
 static int add_trace(struct np_run *run, const char *dir, const char *name, struct np_err *err)
 {
-	struct np_source_files source = { .kind = NP_KIND_KINETO, .rank = -1, .device = -1 };
-	int rc = discover_set_file(&source, NP_FILE_KINETO, dir, name, err);
-
-	source.dir = rc == NP_OK ? strdup(source.file[NP_FILE_KINETO]) : NULL;
-	if (!source.dir)
-		rc = np_fail_nomem(err, dir);
-	if (rc == NP_OK)
-		rc = discover_keep(run, &source, err);
-	np_source_files_release(&source);
-	return rc;
+	return discover_keep_lone(run, dir, name, NP_KIND_KINETO, NP_FILE_KINETO, err);
 }
 
 /* A file of another tool that has a name of its own. */

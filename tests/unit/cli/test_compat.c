@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Old command lines become ours: what each spelling turns into, and what is said of the rest. */
 #include "cli/compat/compat.h"
 
 #include "npuprof/buf.h"

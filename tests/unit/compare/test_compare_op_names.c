@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Maps of operator names that a user gives a comparison: read, refused, applied. */
 #include "compare/engine/cmp_op_names.h"
 
 #include "np_test.h"

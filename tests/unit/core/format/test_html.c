@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Markdown turned into HTML: text from profiles stays text. */
 #include "npuprof/html.h"
 
 #include "np_test.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Plain pickles are read in one pass; whatever names code, lies or has no end is refused. */
 #include "npuprof/pickle.h"
 
 #include "np_fixture.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Operators known from mstx marks alone, where a database has no others. */
 #include "np_rank_db.h"
 
 #include "core/model/load/db/load_rank_db.h"
