@@ -65,17 +65,8 @@ static np_ns time_of(struct np_slice cell)
 	return time;
 }
 
-/* Decimals beyond a millionth of the unit say nothing about whole bytes. */
-static int64_t bytes_of(struct np_slice cell, int64_t unit)
-{
-	int64_t millionths;
-	int64_t product;
-
-	if (!np_text_to_scaled(cell.bytes, cell.length, 6, &millionths) ||
-	    __builtin_mul_overflow(millionths, unit, &product))
-		return NP_UNKNOWN;
-	return (product + (product < 0 ? -500000 : 500000)) / 1000000;
-}
+/* Of what only torch_npu writes, and of what all write in KB. */
+static const struct np_slice no_cell;
 
 /* "NPU:4" */
 static int32_t device_of(struct np_slice cell)
@@ -98,13 +89,17 @@ static int take_op(struct detail_load *load, const struct np_slice *cell)
 		.alloc = time_of(cell[OPERATOR_ALLOC]),
 		.release = time_of(cell[OPERATOR_RELEASE]),
 		.active_release = time_of(cell[OPERATOR_ACTIVE_RELEASE]),
-		.bytes = bytes_of(cell[OPERATOR_SIZE_KB], VENDOR_KB),
-		.allocated_at_alloc = bytes_of(cell[OPERATOR_ALLOC_ALLOCATED_MB], VENDOR_MB),
-		.reserved_at_alloc = bytes_of(cell[OPERATOR_ALLOC_RESERVED_MB], VENDOR_MB),
-		.active_at_alloc = bytes_of(cell[OPERATOR_ALLOC_ACTIVE_MB], VENDOR_MB),
-		.allocated_at_release = bytes_of(cell[OPERATOR_RELEASE_ALLOCATED_MB], VENDOR_MB),
-		.reserved_at_release = bytes_of(cell[OPERATOR_RELEASE_RESERVED_MB], VENDOR_MB),
-		.active_at_release = bytes_of(cell[OPERATOR_RELEASE_ACTIVE_MB], VENDOR_MB),
+		.bytes = vendor_memory_bytes(no_cell, cell[OPERATOR_SIZE_KB]),
+		.allocated_at_alloc = vendor_memory_bytes(cell[OPERATOR_ALLOC_ALLOCATED_MB],
+							  cell[OPERATOR_ALLOC_ALLOCATED_KB]),
+		.reserved_at_alloc = vendor_memory_bytes(cell[OPERATOR_ALLOC_RESERVED_MB],
+							 cell[OPERATOR_ALLOC_RESERVED_KB]),
+		.active_at_alloc = vendor_memory_bytes(cell[OPERATOR_ALLOC_ACTIVE_MB], no_cell),
+		.allocated_at_release = vendor_memory_bytes(cell[OPERATOR_RELEASE_ALLOCATED_MB],
+							    cell[OPERATOR_RELEASE_ALLOCATED_KB]),
+		.reserved_at_release = vendor_memory_bytes(cell[OPERATOR_RELEASE_RESERVED_MB],
+							   cell[OPERATOR_RELEASE_RESERVED_KB]),
+		.active_at_release = vendor_memory_bytes(cell[OPERATOR_RELEASE_ACTIVE_MB], no_cell),
 		.device = device_of(cell[OPERATOR_DEVICE]),
 	};
 	return detail_intern(load, cell[OPERATOR_NAME].bytes, cell[OPERATOR_NAME].length,
@@ -125,9 +120,11 @@ static int add_point(struct detail_load *load, const struct np_slice *cell, bool
 		return NP_E_NOMEM;
 	*point = (struct np_memory_point){
 		.time = time,
-		.allocated = bytes_of(cell[COMPONENT_ALLOCATED_MB], VENDOR_MB),
-		.reserved = bytes_of(cell[COMPONENT_RESERVED_MB], VENDOR_MB),
-		.active = bytes_of(cell[COMPONENT_ACTIVE_MB], VENDOR_MB),
+		.allocated = vendor_memory_bytes(cell[COMPONENT_ALLOCATED_MB],
+						 cell[COMPONENT_ALLOCATED_KB]),
+		.reserved = vendor_memory_bytes(cell[COMPONENT_RESERVED_MB],
+						cell[COMPONENT_RESERVED_KB]),
+		.active = vendor_memory_bytes(cell[COMPONENT_ACTIVE_MB], no_cell),
 		.device = device_of(cell[COMPONENT_DEVICE]),
 		.module = module
 	};

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The vendor's CSV files: the names of their columns, by version and by tool. */
 #include "text_columns.h"
+#include "values.h"
+
+#include "npuprof/text.h"
 
 #include <assert.h>
 
@@ -74,6 +77,23 @@ const struct np_csv_column vendor_memory_components[COMPONENT_COLUMNS] = {
 	[COMPONENT_ACTIVE_MB] = { "Total Active(MB)", NP_OPTIONAL },
 	[COMPONENT_DEVICE] = { "Device Type|Device", NP_OPTIONAL },
 };
+
+/* Decimals beyond a millionth of the unit say nothing about whole bytes. */
+static int64_t scaled(struct np_slice cell, int64_t unit)
+{
+	int64_t millionths;
+	int64_t product;
+
+	if (!np_text_to_scaled(cell.bytes, cell.length, 6, &millionths) ||
+	    __builtin_mul_overflow(millionths, unit, &product))
+		return NP_UNKNOWN;
+	return (product + (product < 0 ? -500000 : 500000)) / 1000000;
+}
+
+int64_t vendor_memory_bytes(struct np_slice mb, struct np_slice kb)
+{
+	return mb.length > 0 ? scaled(mb, VENDOR_MB) : scaled(kb, VENDOR_KB);
+}
 
 const struct np_csv_column vendor_memory_operators[OPERATOR_COLUMNS] = {
 	[OPERATOR_NAME] = { "Name", NP_REQUIRED },

@@ -95,4 +95,10 @@ enum {
 
 extern const struct np_csv_column vendor_memory_operators[OPERATOR_COLUMNS];
 
+/*
+ * Bytes of a size that is in MB or in KB: a file has one of the two columns, and the other cell is
+ * empty. NP_UNKNOWN for what is no number; negative sizes are kept.
+ */
+int64_t vendor_memory_bytes(struct np_slice mb, struct np_slice kb);
+
 #endif /* NP_VENDOR_TEXT_COLUMNS_H */

@@ -384,6 +384,14 @@ int capture_add_task(struct capture *capture, const struct capture_row *row, uin
 
 /* --- the host -------------------------------------------------------------------------------- */
 
+void capture_add_collection(struct np_rank *rank, np_ns start, np_ns end)
+{
+	if (!vendor_time_ok(start, end))
+		return;
+	rank->collections++;
+	rank->collection_time += end - start;
+}
+
 int capture_add_loading(struct capture *capture, np_ns start, np_ns end)
 {
 	if (!vendor_time_ok(start, end))

@@ -234,6 +234,9 @@ uint32_t capture_host_step(const struct capture *capture, np_ns start, np_ns end
 int capture_add_task(struct capture *capture, const struct capture_row *row, uint32_t *ret_index)
 	NP_MUST_USE;
 
+/* The host collected garbage; impossible times are left out. */
+void capture_add_collection(struct np_rank *rank, np_ns start, np_ns end);
+
 /* The host loaded data. */
 int capture_add_loading(struct capture *capture, np_ns start, np_ns end) NP_MUST_USE;
 

@@ -27,6 +27,21 @@ int rank_db_each(struct rank_db *load, const struct vendor_pick *pick, rank_db_t
 	return rc;
 }
 
+int rank_db_try(struct rank_db *load, const struct vendor_table *table, int rc)
+{
+	if (rc == NP_OK || rc == NP_E_NOMEM)
+		return rc;
+	np_note_add(&load->rank->notes, NP_NOTE_SKIPPED, load->rank->id, np_db_path(load->db),
+		    table->name, "%s", load->err->text);
+	*load->err = NP_ERR_INIT;
+	return NP_OK;
+}
+
+int rank_db_try_each(struct rank_db *load, const struct vendor_pick *pick, rank_db_take *take)
+{
+	return rank_db_try(load, pick->table, rank_db_each(load, pick, take));
+}
+
 int rank_db_open(struct rank_db *load, const struct vendor_pick *pick, struct rank_db_table *ret)
 {
 	int rc = vendor_scan_open(load->db, pick, &ret->scan, load->err);

@@ -133,6 +133,13 @@ typedef int rank_db_take(struct rank_db *load, const struct np_batch *batch, siz
 int rank_db_each(struct rank_db *load, const struct vendor_pick *pick, rank_db_take *take)
 	NP_MUST_USE;
 
+/* Likewise of a table that a rank can do without: one that cannot be read costs what it holds. */
+int rank_db_try_each(struct rank_db *load, const struct vendor_pick *pick, rank_db_take *take)
+	NP_MUST_USE;
+
+/* The table was read with this outcome: note why it could not be; only memory fails the rank. */
+int rank_db_try(struct rank_db *load, const struct vendor_table *table, int rc) NP_MUST_USE;
+
 /* rank_db_strings.c: STRING_IDS, META_DATA, HOST_INFO. */
 int rank_db_read_strings(struct rank_db *load) NP_MUST_USE;
 int rank_db_read_metadata(struct rank_db *load) NP_MUST_USE;

@@ -143,10 +143,10 @@ int rank_db_read_metadata(struct rank_db *load)
 {
 	static const struct vendor_pick metadata = { &vendor_meta_data, 0, 0 };
 	static const struct vendor_pick hosts = { &vendor_host_info, 0, 0 };
-	int rc = rank_db_each(load, &metadata, take_metadata);
+	int rc = rank_db_try_each(load, &metadata, take_metadata);
 
 	if (rc == NP_OK)
-		rc = rank_db_each(load, &hosts, take_host);
+		rc = rank_db_try_each(load, &hosts, take_host);
 	return rc;
 }
 
@@ -190,7 +190,7 @@ static int add_pseudo_step(struct rank_db *load)
 
 	if (rc < 0)
 		return rc;
-	return rank_db_each(load, &starts, take_framework_call);
+	return rank_db_try_each(load, &starts, take_framework_call);
 }
 
 bool rank_db_loads_data(const struct rank_db *load, int64_t name)
@@ -250,7 +250,7 @@ int rank_db_read_loading(struct rank_db *load)
 			break;
 		rc = take_loading(load, &batch, times);
 	}
-	return rc;
+	return rank_db_try(load, &vendor_pytorch_api, rc);
 }
 
 static int take_range(struct rank_db *load, int64_t name, np_ns begin, np_ns end)
@@ -291,10 +291,10 @@ static int read_ranges(struct rank_db *load)
 							  VENDOR_BIT(TORCH_NAME) |
 							  VENDOR_BIT(TORCH_KIND),
 						  0 };
-	int rc = load->ranges ? rank_db_each(load, &marks, take_mark) : NP_OK;
+	int rc = load->ranges ? rank_db_try_each(load, &marks, take_mark) : NP_OK;
 
 	if (rc == NP_OK && load->ranges)
-		rc = rank_db_each(load, &calls, take_annotation);
+		rc = rank_db_try_each(load, &calls, take_annotation);
 	return rc < 0 ? rc : capture_steps_of_ranges(&load->capture);
 }
 
@@ -304,6 +304,10 @@ int rank_db_read_steps(struct rank_db *load)
 	const struct np_steps_choice *choice = &load->capture.choice;
 	int rc = np_steps_read_marks(choice) ? rank_db_each(load, &steps, take_step) : NP_OK;
 
+	/* Some of the steps are worse than none: iterations can be found. */
+	if (rc < 0)
+		load->rank->steps.count = 0;
+	rc = rank_db_try(load, &vendor_step_time, rc);
 	if (rc == NP_OK && choice->want == NP_WANT_RANGE)
 		rc = read_ranges(load);
 	load->find_steps = load->rank->steps.count == 0 && np_steps_may_find(choice);

@@ -13,24 +13,6 @@ static int hold(struct rank_db *load, const char *component, struct memory_held 
 	return rc < 0 ? rc : memory_hold(load->rank, held, load->err);
 }
 
-/* A table that cannot be read costs what it holds. */
-static int each(struct rank_db *load, const struct vendor_pick *pick, rank_db_take *take)
-{
-	struct np_err problem = NP_ERR_INIT;
-	struct np_err *err = load->err;
-	int rc;
-
-	load->err = &problem;
-	rc = rank_db_each(load, pick, take);
-	load->err = err;
-	if (rc == NP_E_NOMEM)
-		return np_fail(err, NP_E_NOMEM, "%s", problem.text);
-	if (rc < 0)
-		np_note_add(&load->rank->notes, NP_NOTE_SKIPPED, load->rank->id,
-			    np_db_path(load->db), pick->table->name, "%s", problem.text);
-	return NP_OK;
-}
-
 /* --- components ------------------------------------------------------------------------------ */
 
 static int hold_component(struct rank_db *load, int64_t component, struct memory_held *held)
@@ -141,10 +123,10 @@ static int read_modules(struct rank_db *load)
 	if (!np_db_has_rows(load->db, vendor_npu_module_mem.name))
 		return NP_OK;
 	load->modules = np_idmap_new();
-	rc = load->modules ? each(load, &names, take_module_name)
+	rc = load->modules ? rank_db_try_each(load, &names, take_module_name)
 			   : np_fail_nomem(load->err, "modules");
 	if (rc == NP_OK)
-		rc = each(load, &rows, take_module);
+		rc = rank_db_try_each(load, &rows, take_module);
 	np_idmap_free(load->modules);
 	load->modules = NULL;
 	return rc;
@@ -154,13 +136,8 @@ static int read_modules(struct rank_db *load)
 
 static int take_collection(struct rank_db *load, const struct np_batch *batch, size_t row)
 {
-	np_ns start = batch->column[GC_START].integer[row];
-	np_ns end = batch->column[GC_END].integer[row];
-
-	if (!vendor_time_ok(start, end))
-		return NP_OK;
-	load->rank->collections++;
-	load->rank->collection_time += end - start;
+	capture_add_collection(load->rank, batch->column[GC_START].integer[row],
+			       batch->column[GC_END].integer[row]);
 	return NP_OK;
 }
 
@@ -195,17 +172,17 @@ int rank_db_read_memory(struct rank_db *load)
 	static const struct vendor_pick garbage = { &vendor_gc_record,
 						    VENDOR_BIT(GC_START) | VENDOR_BIT(GC_END), 0 };
 	const struct np_strtab *strings = load->strings;
-	int rc = each(load, &records, take_record);
+	int rc = rank_db_try_each(load, &records, take_record);
 
 	if (rc == NP_OK && np_db_has_rows(load->db, vendor_gc_record.name))
-		rc = each(load, &garbage, take_collection);
+		rc = rank_db_try_each(load, &garbage, take_collection);
 
 	if (rc == NP_OK && !memory_knows(load->rank, strings, MEMORY_PTA))
-		rc = each(load, &operators, take_operator);
+		rc = rank_db_try_each(load, &operators, take_operator);
 	if (rc == NP_OK && !memory_knows(load->rank, strings, MEMORY_GE))
-		rc = each(load, &events, take_event);
+		rc = rank_db_try_each(load, &events, take_event);
 	if (rc == NP_OK && !memory_knows(load->rank, strings, MEMORY_PROCESS))
-		rc = each(load, &process, take_process);
+		rc = rank_db_try_each(load, &process, take_process);
 	if (rc == NP_OK)
 		rc = read_modules(load);
 	return rc;

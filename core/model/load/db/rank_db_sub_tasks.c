@@ -315,7 +315,7 @@ int rank_db_begin_sub_task(struct rank_db *load)
 		return np_fail_nomem(load->err, "communication tasks");
 	rc = read_numbers(load);
 	if (rc == NP_OK)
-		rc = rank_db_open(load, &rows, &sub_task->table);
+		rc = rank_db_try(load, rows.table, rank_db_open(load, &rows, &sub_task->table));
 	sub_task->form.has_master = rc == NP_OK && sub_task->table.scan &&
 				    np_scan_has(sub_task->table.scan, SUB_TASK_MASTER);
 	return rc;

@@ -392,7 +392,7 @@ int rank_db_open_tasks(struct rank_db *load)
 			VENDOR_BIT(KERNEL_IN_SHAPES),
 		0,
 	};
-	int rc = rank_db_open(load, &calls, &load->calls);
+	int rc = rank_db_try(load, calls.table, rank_db_open(load, &calls, &load->calls));
 
 	/* To be summed, kernels are distinguished by more. */
 	if (load->gather)

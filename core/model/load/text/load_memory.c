@@ -27,21 +27,12 @@ static np_ns time_of(struct np_slice cell)
 	return np_text_to_scaled(cell.bytes, cell.length, 3, &time) ? time : NP_UNKNOWN;
 }
 
-/* They are written with more decimals than bytes need. */
-static int64_t scaled(struct np_slice cell, int64_t unit)
-{
-	int64_t millionths;
-
-	if (!np_text_to_scaled(cell.bytes, cell.length, 6, &millionths) || millionths < 0 ||
-	    millionths > INT64_MAX / VENDOR_MB)
-		return NP_UNKNOWN;
-	return (millionths * unit + 500000) / 1000000;
-}
-
-/* A file has one of the two columns. */
+/* A component cannot hold less than nothing. */
 static int64_t bytes_of(struct np_slice mb, struct np_slice kb)
 {
-	return mb.length > 0 ? scaled(mb, VENDOR_MB) : scaled(kb, VENDOR_KB);
+	int64_t bytes = vendor_memory_bytes(mb, kb);
+
+	return bytes < 0 ? NP_UNKNOWN : bytes;
 }
 
 static int hold(struct memory_reading *reading, const char *name, size_t length,

@@ -255,12 +255,7 @@ static int take_range(struct trace_load *load, const struct np_trace_event *even
 
 static int take_collection(struct trace_load *load, const struct np_trace_event *event)
 {
-	np_ns end = np_trace_end(event);
-
-	if (!vendor_time_ok(event->ts_ns, end))
-		return NP_OK;
-	load->rank->collections++;
-	load->rank->collection_time += end - event->ts_ns;
+	capture_add_collection(load->rank, event->ts_ns, np_trace_end(event));
 	return NP_OK;
 }
 

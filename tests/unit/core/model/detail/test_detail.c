@@ -506,6 +506,50 @@ static void calls_are_in_order_whatever_the_order_of_rows(void **state)
 	np_run_free(run);
 }
 
+/* --- units ----------------------------------------------------------------------------------- */
+
+/* msprof writes KB where torch_npu writes MB: 1.5 MB = 1536 KB, 3 MB = 3072 KB. */
+static void memory_in_kilobytes_is_that_in_megabytes(void **state)
+{
+	static const char *const curve[] = {
+		"Component,Timestamp(us),Total Allocated(MB),Total Reserved(MB),Device\n"
+		"GE,1.0,1.5,3.0,NPU:0\n",
+		"Device_id,Component,Timestamp(us),Total Allocated(KB),Total Reserved(KB),Device\n"
+		"0,GE,1.0,1536.0,3072.0,NPU:0\n",
+	};
+	static const char *const ops[] = {
+		"Name,Size(KB),Allocation Time(us),Release Time(us),Allocation Total "
+		"Allocated(MB),Release Total Reserved(MB)\na,512.0,1.0,2.0,1.5,3.0\n",
+		"Device_id,Name,Size(KB),Allocation Time(us),Release Time(us),Allocation Total "
+		"Allocated(KB),Release Total Reserved(KB)\n0,a,512.0,1.0,2.0,1536.0,3072.0\n",
+	};
+	const char *dir = below("text");
+	struct np_run *run;
+
+	(void)state;
+	synth_write(dir, (const char *const[]){ "--ranks", "1", "--steps", "1", "--layers", "1",
+						"--memory", "--format", "text", NULL });
+	run = synth_load(dir);
+	for (size_t i = 0; i < NP_COUNT(curve); i++) {
+		NP_CLEANUP(np_detail_freep) struct np_detail *detail = NULL;
+
+		write_bytes(run->sources.item[0].file[NP_FILE_MEMORY_RECORD], curve[i],
+			    strlen(curve[i]));
+		write_bytes(run->sources.item[0].file[NP_FILE_OPERATOR_MEMORY], ops[i],
+			    strlen(ops[i]));
+		write_bytes(run->sources.item[0].file[NP_FILE_MODULE_MEMORY], "", 0);
+		detail = load_detail(run, 0, NP_DETAIL_MEMORY_OPS | NP_DETAIL_MEMORY_CURVE);
+		assert_int_equal(detail->memory_curve.count, 1);
+		assert_int_equal(detail->memory_curve.item[0].allocated, 1536 * 1024);
+		assert_int_equal(detail->memory_curve.item[0].reserved, 3072 * 1024);
+		assert_int_equal(detail->memory_ops.count, 1);
+		assert_int_equal(detail->memory_ops.item[0].bytes, 512 * 1024);
+		assert_int_equal(detail->memory_ops.item[0].allocated_at_alloc, 1536 * 1024);
+		assert_int_equal(detail->memory_ops.item[0].reserved_at_release, 3072 * 1024);
+	}
+	np_run_free(run);
+}
+
 /* --- damage ---------------------------------------------------------------------------------- */
 
 /* Files that change after the rank was loaded: the detail reads them again. */
@@ -673,6 +717,7 @@ int main(void)
 		with_fixture(a_recorded_text_profile_gives_all_of_its_rows),
 		with_fixture(exporters_that_swap_shapes_and_types_are_understood),
 		with_fixture(calls_are_in_order_whatever_the_order_of_rows),
+		with_fixture(memory_in_kilobytes_is_that_in_megabytes),
 		with_fixture(damaged_files_cost_what_only_they_tell),
 		with_fixture(a_file_that_vanished_is_noted_and_the_rest_is_told),
 		with_fixture(a_trace_alone_gives_kernels_without_types),

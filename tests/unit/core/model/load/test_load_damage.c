@@ -285,10 +285,57 @@ static void running_out_of_memory_is_told(void **state)
 	assert_survives_faults(load_in_little_memory);
 }
 
+/*
+ * Tables that a rank can do without, in a form that nobody knows: kernels and operators keep their
+ * times. The last column says whether the steps do: without calls nothing says what was launched.
+ */
+static void a_table_without_its_columns_costs_what_it_holds(void **state)
+{
+	static const struct {
+		const char *table;
+		const char *column;
+		bool steps;
+	} lost[] = {
+		{ "META_DATA", "value", true },     { "PYTORCH_API", "name", true },
+		{ "PYTORCH_API", "startNs", true }, { "STEP_TIME", "endNs", false },
+		{ "CANN_API", "type", false },      { "COMMUNICATION_TASK_INFO", "planeId", true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NP_COUNT(lost); i++) {
+		char changes[512];
+		char words[64];
+
+		(void)snprintf(np_fixture_doing, sizeof(np_fixture_doing), "%s", lost[i].column);
+		(void)snprintf(changes, sizeof(changes),
+			       "CREATE TABLE PYTORCH_API(startNs TEXT, endNs TEXT, name INTEGER);"
+			       "INSERT INTO STRING_IDS VALUES(50, 'enumerate(DataLoader)#next');"
+			       "INSERT INTO PYTORCH_API VALUES('1600000', '1790000', 50);"
+			       "ALTER TABLE %s RENAME COLUMN %s TO other",
+			       lost[i].table, lost[i].column);
+		(void)snprintf(words, sizeof(words), "has no column %s", lost[i].column);
+		make_rank_db(0, changes);
+		{
+			with_run *run = load();
+			const struct np_rank *rank = np_run_rank(run, 0);
+
+			assert_non_null(rank);
+			assert_int_equal(rank->ops.count, 2);
+			assert_int_equal(rank->ops.item[0].end - rank->ops.item[0].start, 400000);
+			if (lost[i].steps)
+				assert_known_steps(run, rank);
+			assert_noted(&run->notes, NP_NOTE_SKIPPED, lost[i].table, words);
+		}
+		assert_int_equal(unlink(rank_db(0)), 0);
+	}
+	*np_fixture_doing = '\0';
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		with_fixture(a_damaged_rank_db_falls_back_to_the_analysis_db),
+		with_fixture(a_table_without_its_columns_costs_what_it_holds),
 		with_fixture(an_empty_rank_db_falls_back_to_the_analysis_db),
 		with_fixture(a_rank_db_with_every_table_dropped_falls_back_to_the_analysis_db),
 		with_fixture(a_rank_db_without_tasks_falls_back_to_the_analysis_db),
