@@ -10,6 +10,7 @@
 #include "npuprof/grid.h"
 #include "npuprof/jsonout.h"
 #include "npuprof/lang.h"
+#include "npuprof/say.h"
 
 #include "advisor/engine/fixture/fixture.h"
 #include "advisor/engine/rules/rule_show.h"
@@ -153,12 +154,12 @@ static int list_table(const struct adv_rule_library *library, const struct rules
 			continue;
 		np_grid_cell(grid, rule->id);
 		np_grid_cell(grid, rule->dimension);
-		np_grid_cell(grid, rule->over_cluster ? "cluster" : "rank");
+		np_grid_cell(grid, np_lang_text(rule->over_cluster ? "cluster" : "rank"));
 		np_grid_printf(grid, "%zu", np_json_count(rule->tests));
 		np_grid_printf(grid, "%s%s",
 			       adv_rule_text_in(rule->title,
 						(np_lang() == NP_LANG_ZH ? RULE_ZH : RULE_EN)),
-			       rule->enabled ? "" : " (off)");
+			       rule->enabled ? "" : np_lang_text(" (off)"));
 	}
 	if (np_grid_rows(grid) == 0)
 		return np_report(NP_EXIT_FAILED, "there is no such rule");
@@ -198,6 +199,7 @@ static int show(const struct adv_rule_library *library, const struct rules_optio
 /* Check all rules, and test them if that is asked for. */
 static int check(struct adv_rule_library *library, const struct rules_options *options, bool test)
 {
+	struct np_buf buf = NP_BUF_INIT;
 	struct adv_test_counts counts = { 0, 0 };
 	size_t untested = 0;
 
@@ -213,14 +215,18 @@ static int check(struct adv_rule_library *library, const struct rules_options *o
 	say_problems(&library->problems);
 	if (library->files.count == 0)
 		return np_report(NP_EXIT_FAILED, "there are no rules");
-	printf("%zu rules in %zu files, %zu errors", library->rules.count, library->files.count,
-	       library->problems.errors - counts.failed);
+	np_say(&buf, "{1} rules in {2} files, {3} errors", NP_SAID_INT(library->rules.count),
+	       NP_SAID_INT(library->files.count),
+	       NP_SAID_INT(library->problems.errors - counts.failed));
 	if (test)
-		printf(", %zu tests passed, %zu failed", counts.passed, counts.failed);
-	printf("%s", "\n");
+		np_say(&buf, ", {1} tests passed, {2} failed", NP_SAID_INT(counts.passed),
+		       NP_SAID_INT(counts.failed));
+	np_buf_add_char(&buf, '\n');
 	if (untested > 0)
-		printf("%zu rules have no tests\n", untested);
+		np_say(&buf, "{1} rules have no tests\n", NP_SAID_INT(untested));
 	(void)options;
+	if (np_output_release(&buf) != 0)
+		return NP_EXIT_FAILED;
 	return library->problems.errors > 0 ? NP_EXIT_FAILED : NP_EXIT_DONE;
 }
 

@@ -4,6 +4,8 @@
 
 #include "commands.h"
 
+#include "npuprof/lang.h"
+#include "npuprof/say.h"
 #include "npuprof/text.h"
 
 #include <string.h>
@@ -32,7 +34,7 @@ static size_t widest_name(void)
 
 static void add_usage(struct np_buf *buf)
 {
-	np_buf_add(buf, "usage: npuprof [-h] [-V] COMMAND [ARGUMENTS]\n");
+	np_say(buf, "usage: npuprof [-h] [-V] COMMAND [ARGUMENTS]\n");
 }
 
 /* The commands under their topics, which adjoin in the array. */
@@ -45,10 +47,10 @@ static void add_commands(struct np_buf *buf, size_t width)
 		const struct np_cmd *cmd = np_commands[i];
 
 		if (strcmp(topic, cmd->topic) != 0)
-			np_buf_printf(buf, "\n%s:\n", cmd->topic);
+			np_say(buf, "\n{1}:\n", NP_SAID_TEXT(np_lang_text(cmd->topic)));
 		topic = cmd->topic;
 		np_buf_printf(buf, "  %-*s", (int)column - 2, cmd->name);
-		np_text_wrap(buf, cmd->summary, column, width);
+		np_text_wrap(buf, np_lang_text(cmd->summary), column, width);
 	}
 }
 
@@ -65,14 +67,14 @@ int np_help_full(void)
 
 	add_usage(&buf);
 	np_buf_add_char(&buf, '\n');
-	np_text_wrap(
-		&buf,
-		"Shows where the step time of a cluster of Ascend NPUs went, and which rank, link "
-		"or communicator made the others wait, from the profiles of its ranks.",
-		0, width);
+	np_text_wrap(&buf,
+		     np_lang_text("Shows where the step time of a cluster of Ascend NPUs went, and "
+				  "which rank, link or communicator made the others wait, from the "
+				  "profiles of its ranks."),
+		     0, width);
 	add_commands(&buf, width);
 	np_opt_help(&buf, &np_help_front, width);
-	np_buf_add(&buf, "\n'npuprof COMMAND -h' shows the options of a command.\n");
+	np_say(&buf, "\n'npuprof COMMAND -h' shows the options of a command.\n");
 	np_cmd_add_statuses(&buf, statuses);
 	return np_output_release(&buf);
 }

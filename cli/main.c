@@ -94,24 +94,11 @@ static int run_any(const char *program, int argc, const char *const *argv)
 	return status;
 }
 
-/* Before anything is said, -h before --lang included; what is no language is refused later. */
-static void choose_language(int argc, char **argv)
-{
-	enum np_lang lang = np_lang_of_environment();
-
-	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
-		if (strcmp(argv[i], "--lang") == 0 && i + 1 < argc)
-			(void)np_lang_parse(argv[i + 1], &lang);
-		else if (np_text_begins(argv[i], "--lang="))
-			(void)np_lang_parse(argv[i] + strlen("--lang="), &lang);
-	}
-	(void)np_lang_set(lang);
-}
-
 int main(int argc, char **argv)
 {
 	keep_memory();
-	choose_language(argc, argv);
+	/* Before anything is said, -h before --lang included. */
+	(void)np_lang_set(np_lang_of_line(argc, argv));
 	np_output_begin();
 	if (argc < 1)
 		return np_output_end(NP_EXIT_USAGE);

@@ -3,8 +3,10 @@
 #include "memory_report.h"
 
 #include "npuprof/jsonout.h"
+#include "npuprof/lang.h"
 #include "npuprof/page.h"
 #include "npuprof/relation.h"
+#include "npuprof/say.h"
 #include "npuprof/text.h"
 
 /* More inconsistent events than this part: the curve is not to be trusted. */
@@ -39,7 +41,7 @@ static void add_who(struct np_buf *buf, const struct memory_result *result)
 	else
 		np_buf_add(buf, np_text_last_part(result->path));
 	if (result->device > 0)
-		np_buf_printf(buf, " device %zu", result->device);
+		np_say(buf, " device {1}", NP_SAID_INT(result->device));
 }
 
 /* The one with the largest peak reserved: nobody is nearer to the limit if all have the same. */
@@ -62,21 +64,22 @@ static void say_peaks(struct np_buf *buf, const struct memory_report *report,
 	bool late = history->start_ranges.count > 0;
 
 	add_who(buf, result);
-	np_buf_add(buf, report->results.count > 1 ? " needs most: peak allocated "
-						  : ": peak allocated ");
-	np_text_bytes(buf, (int64_t)history->allocated.bytes);
-	np_buf_printf(buf, " at event %zu (requested ", history->allocated.at);
-	np_text_bytes(buf, (int64_t)history->requested.bytes);
-	np_buf_add(buf, "), peak reserved ");
-	np_text_bytes(buf, (int64_t)history->reserved.bytes);
-	np_buf_printf(buf, " at event %zu%s; ", history->reserved.at,
-		      late ? ", since recording began" : "");
-	if (result->limit == NP_UNKNOWN) {
-		np_buf_add(buf, "the size of the device is not known\n");
-		return;
-	}
-	np_text_bytes(buf, result->limit - (int64_t)history->reserved.bytes);
-	np_buf_add(buf, " below the limit at which it ran out\n");
+	np_say(buf,
+	       report->results.count > 1
+		       ? " needs most: peak allocated {1} at event {2} (requested {3}), peak "
+			 "reserved {4} at event {5}"
+		       : ": peak allocated {1} at event {2} (requested {3}), peak reserved {4} at "
+			 "event {5}",
+	       NP_SAID_BYTES((int64_t)history->allocated.bytes), NP_SAID_INT(history->allocated.at),
+	       NP_SAID_BYTES((int64_t)history->requested.bytes),
+	       NP_SAID_BYTES((int64_t)history->reserved.bytes), NP_SAID_INT(history->reserved.at));
+	if (late)
+		np_say(buf, ", since recording began");
+	if (result->limit == NP_UNKNOWN)
+		np_say(buf, "; the size of the device is not known\n");
+	else
+		np_say(buf, "; {1} below the limit at which it ran out\n",
+		       NP_SAID_BYTES(result->limit - (int64_t)history->reserved.bytes));
 }
 
 static void say_composition(struct np_buf *buf, const struct memory_report *report,
@@ -86,11 +89,12 @@ static void say_composition(struct np_buf *buf, const struct memory_report *repo
 
 	if (count == 0)
 		return;
-	np_buf_printf(buf, "at %s: ", report->moment);
+	np_say(buf, "at {1}: ", NP_SAID_MSG(report->moment));
 	for (size_t i = 0; i < count && i < 3; i++) {
 		const struct mem_group *group = &result->composition->groups.item[i];
 
-		np_buf_printf(buf, "%s%s ", i > 0 ? ", " : "", label(result, group->label));
+		np_buf_printf(buf, "%s%s ", i > 0 ? np_lang_text(", ") : "",
+			      np_lang_text(label(result, group->label)));
 		np_text_bytes(buf, (int64_t)group->bytes);
 		np_buf_printf(buf, " (%.0f%%)", percent(group->bytes, result->at_allocated));
 	}
@@ -99,16 +103,14 @@ static void say_composition(struct np_buf *buf, const struct memory_report *repo
 
 static void say_gaps(struct np_buf *buf, const struct memory_result *result)
 {
-	np_buf_add(buf, "free within reserved: ");
-	np_text_bytes(buf, (int64_t)result->gaps.free);
-	np_buf_printf(buf, " (%.1f%%), largest piece ",
-		      percent(result->gaps.free, result->at_reserved));
-	np_text_bytes(buf, (int64_t)result->gaps.largest);
-	np_buf_add(buf, ", stuck in segments in use ");
-	np_text_bytes(buf, (int64_t)result->gaps.stuck);
-	np_buf_add(buf, "; rounding ");
-	np_text_bytes(buf, (int64_t)(result->at_allocated - result->at_requested));
-	np_buf_add(buf, "\n");
+	np_say(buf,
+	       "free within reserved: {1} ({2}%), largest piece {3}, stuck in segments in use {4}; "
+	       "rounding {5}\n",
+	       NP_SAID_BYTES((int64_t)result->gaps.free),
+	       NP_SAID_REAL(percent(result->gaps.free, result->at_reserved)),
+	       NP_SAID_BYTES((int64_t)result->gaps.largest),
+	       NP_SAID_BYTES((int64_t)result->gaps.stuck),
+	       NP_SAID_BYTES((int64_t)(result->at_allocated - result->at_requested)));
 }
 
 static void say_survivors(struct np_buf *buf, const struct memory_result *result)
@@ -116,27 +118,29 @@ static void say_survivors(struct np_buf *buf, const struct memory_result *result
 	const struct composition *composition = result->composition;
 
 	if (composition->never_freed == 0) {
-		np_buf_add(buf, "all that was allocated in the record was freed\n");
+		np_say(buf, "all that was allocated in the record was freed\n");
 	} else {
-		np_buf_printf(buf, "never freed: %zu blocks, ", composition->never_freed);
-		np_text_bytes(buf, (int64_t)composition->never_freed_bytes);
-		np_buf_add(buf, composition->leaks.count > 0 ? "\n" : "; none of it grows\n");
+		np_say(buf,
+		       composition->leaks.count > 0
+			       ? "never freed: {1} blocks, {2}\n"
+			       : "never freed: {1} blocks, {2}; none of it grows\n",
+		       NP_SAID_INT(composition->never_freed),
+		       NP_SAID_BYTES((int64_t)composition->never_freed_bytes));
 	}
 	for (size_t i = 0; i < composition->leaks.count && i < 3; i++) {
 		const struct mem_leak *leak = &composition->leaks.item[i];
 
-		np_buf_printf(buf, "grows: %s leaves ", label(result, leak->label));
-		np_text_bytes(buf, (int64_t)leak->per_occasion);
-		np_buf_printf(buf, " each time, %zu times, never freed\n", leak->occasions);
+		np_say(buf, "grows: {1} leaves {2} each time, {3} times, never freed\n",
+		       NP_SAID_MSG(label(result, leak->label)),
+		       NP_SAID_BYTES((int64_t)leak->per_occasion), NP_SAID_INT(leak->occasions));
 	}
 	if (composition->transient.bytes == 0)
 		return;
-	np_buf_printf(buf, "brief at the peak: %s, %zu blocks, ",
-		      label(result, composition->transient.label), composition->transient.blocks);
-	np_text_bytes(buf, (int64_t)composition->transient.bytes);
-	np_buf_add(buf, "; without them the peak would be ");
-	np_text_bytes(buf, (int64_t)composition->peak_without);
-	np_buf_add(buf, "\n");
+	np_say(buf, "brief at the peak: {1}, {2} blocks, {3}; without them the peak would be {4}\n",
+	       NP_SAID_MSG(label(result, composition->transient.label)),
+	       NP_SAID_INT(composition->transient.blocks),
+	       NP_SAID_BYTES((int64_t)composition->transient.bytes),
+	       NP_SAID_BYTES((int64_t)composition->peak_without));
 }
 
 static void say_trust(struct np_buf *buf, const struct memory_result *result)
@@ -144,25 +148,26 @@ static void say_trust(struct np_buf *buf, const struct memory_result *result)
 	const struct mem_history *history = result->history;
 
 	if (history->count == 0)
-		np_buf_add(buf, "no history was recorded: only the state at the dump is known\n");
+		np_say(buf, "no history was recorded: only the state at the dump is known\n");
 	if (history->inconsistent > 0)
-		np_buf_printf(buf, "%zu of %zu events contradict others%s\n", history->inconsistent,
-			      history->count,
-			      history->inconsistent * TRUST_PART > history->count
-				      ? ": the figures are not to be trusted"
-				      : "");
+		np_say(buf,
+		       history->inconsistent * TRUST_PART > history->count
+			       ? "{1} of {2} events contradict others: the figures are not to be "
+				 "trusted\n"
+			       : "{1} of {2} events contradict others\n",
+		       NP_SAID_INT(history->inconsistent), NP_SAID_INT(history->count));
 }
 
 /* "saves 33.6 MB", or what else becomes of the peak. */
 static void add_gain(struct np_buf *buf, const struct mem_whatif *whatif)
 {
 	if (whatif->gain == NP_UNKNOWN) {
-		np_buf_add(buf, "within the error");
+		np_say(buf, "within the error");
 	} else if (whatif->gain == 0) {
-		np_buf_add(buf, "the same");
+		np_say(buf, "the same");
 	} else {
-		np_buf_add(buf, whatif->gain > 0 ? "saves " : "costs ");
-		np_text_bytes(buf, llabs(whatif->gain));
+		np_say(buf, whatif->gain > 0 ? "saves {1}" : "costs {1}",
+		       NP_SAID_BYTES(llabs(whatif->gain)));
 	}
 }
 
@@ -183,33 +188,36 @@ static void say_whatif(struct np_buf *buf, const struct memory_result *result)
 {
 	const struct memory_whatif *whatif = &result->whatif;
 	const struct mem_whatif *best = best_whatif(whatif);
+	NP_CLEANUP(np_buf_release) struct np_buf name = NP_BUF_INIT;
+	NP_CLEANUP(np_buf_release) struct np_buf gain = NP_BUF_INIT;
 
 	if (!whatif->wanted)
 		return;
 	if (whatif->withheld) {
-		np_buf_printf(buf, "other settings: withheld, %s\n", whatif->withheld);
+		np_say(buf, "other settings: withheld, {1}\n", NP_SAID_MSG(whatif->withheld));
 		return;
 	}
-	np_buf_add(buf, "replay with the settings found (");
-	mem_replay_name(&whatif->found.settings, buf);
-	np_buf_printf(buf,
-		      "): %zu of %zu segment events and %zu of %zu addresses of blocks equal, "
-		      "reserved is off by at most ",
-		      whatif->found.calls_equal, whatif->found.calls, whatif->found.blocks_equal,
-		      whatif->found.blocks);
-	np_text_bytes(buf, (int64_t)whatif->found.deviation);
-	np_buf_add(buf, "\n");
+	mem_replay_name(&whatif->found.settings, &name);
+	np_say(buf,
+	       "replay with the settings found ({1}): {2} of {3} segment events and {4} of {5} "
+	       "addresses of blocks equal, reserved is off by at most {6}\n",
+	       NP_SAID_TEXT(name.text), NP_SAID_INT(whatif->found.calls_equal),
+	       NP_SAID_INT(whatif->found.calls), NP_SAID_INT(whatif->found.blocks_equal),
+	       NP_SAID_INT(whatif->found.blocks), NP_SAID_BYTES((int64_t)whatif->found.deviation));
 	if (!best) {
-		np_buf_add(buf, "none of the other settings would lower the peak for sure\n");
+		np_say(buf, "none of the other settings would lower the peak for sure\n");
 		return;
 	}
-	np_buf_add(buf, "lowest peak reserved: ");
-	np_text_bytes(buf, (int64_t)best->replay.peak_reserved);
-	np_buf_add(buf, " with ");
-	mem_replay_name(&best->replay.settings, buf);
-	np_buf_add(buf, ", ");
-	add_gain(buf, best);
-	np_buf_add(buf, best->replay.approximate ? " (the beginning is made anew)\n" : "\n");
+	np_buf_clear(&name);
+	mem_replay_name(&best->replay.settings, &name);
+	add_gain(&gain, best);
+	np_say(buf, "lowest peak reserved: {1} with {2}, {3}",
+	       NP_SAID_BYTES((int64_t)best->replay.peak_reserved), NP_SAID_TEXT(name.text),
+	       NP_SAID_TEXT(gain.text));
+	if (best->replay.approximate)
+		np_say(buf, " (the beginning is made anew)");
+	np_buf_add_char(buf, '\n');
+	buf->failed |= name.failed || gain.failed;
 }
 
 static struct np_grid *whatif_grid(const struct memory_result *result)
@@ -282,7 +290,7 @@ static struct np_grid *groups_grid(const struct memory_report *report,
 	for (size_t i = 0; grid && i < result->composition->groups.count && i < report->top; i++) {
 		const struct mem_group *group = &result->composition->groups.item[i];
 
-		np_grid_cell(grid, label(result, group->label));
+		np_grid_cell(grid, np_lang_text(label(result, group->label)));
 		np_grid_bytes(grid, (int64_t)group->bytes);
 		np_grid_printf(grid, "%.1f%%", percent(group->bytes, result->at_allocated));
 		np_grid_printf(grid, "%zu", group->blocks);

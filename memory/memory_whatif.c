@@ -2,6 +2,7 @@
 /* What other settings of the allocator would do, and whether it would fit. */
 #include "memory_whatif.h"
 
+#include "npuprof/lang.h"
 #include "npuprof/text.h"
 
 #include <errno.h>
@@ -34,9 +35,9 @@ int memory_whatif_run(const struct mem_history *history, const char *const *with
 	if (!ret->wanted)
 		return NP_OK;
 	if (history->count == 0)
-		ret->withheld = "no history was recorded";
+		ret->withheld = NP_MSG("no history was recorded");
 	else if (history->inconsistent * TRUST_PART > history->count)
-		ret->withheld = "too many events contradict others";
+		ret->withheld = NP_MSG("too many events contradict others");
 	if (ret->withheld)
 		return NP_OK;
 	rc = mem_replay_find(history, &ret->found, err);
@@ -54,7 +55,7 @@ int memory_whatif_run(const struct mem_history *history, const char *const *with
 		rc = foretell(history, &tried[i], ret, err);
 	if (rc == NP_E_RANGE) {
 		/* Sizes that no device has. */
-		ret->withheld = "the record asks for more memory than there are addresses";
+		ret->withheld = NP_MSG("the record asks for more memory than there are addresses");
 		ret->list.count = ret->with = 0;
 		rc = NP_OK;
 	}

@@ -201,12 +201,21 @@ static void say_size(const struct np_common *common, const struct np_analysis *a
 	for (size_t i = 0; i < run->sources.count; i++)
 		count += run->ranks[i] && (!how->ranks || how->ranks[i]);
 	np_text_bytes(&size, timeline_estimate(analysis, how));
-	(void)np_report(0, "%zu of %zu ranks%s%s%s, about %s of events%s", count, np_run_used(run),
-			how->has_only ? ", step " : "",
-			how->has_only && np_run_text(run, how->only) ? np_run_text(run, how->only)
-								     : "",
-			how->ranks ? " (a slice; --whole writes all)" : "", size.text,
-			how->ranks ? "" : "; --slice writes less");
+	if (how->has_only && np_run_text(run, how->only))
+		(void)np_report(0,
+				how->ranks
+					? "%zu of %zu ranks, step %s (a slice; --whole writes "
+					  "all), about %s of events"
+					: "%zu of %zu ranks, step %s, about %s of events; --slice "
+					  "writes less",
+				count, np_run_used(run), np_run_text(run, how->only), size.text);
+	else
+		(void)np_report(0,
+				how->ranks ? "%zu of %zu ranks (a slice; --whole writes all), "
+					     "about %s of events"
+					   : "%zu of %zu ranks, about %s of events; --slice writes "
+					     "less",
+				count, np_run_used(run), size.text);
 }
 
 static int present(const struct cmd_timeline_options *options, struct np_analysis *analysis)

@@ -2,6 +2,8 @@
 /* What all commands do with their options, their help and their exit status. */
 #include "cmd.h"
 
+#include "npuprof/lang.h"
+#include "npuprof/say.h"
 #include "npuprof/text.h"
 
 #include <stdarg.h>
@@ -9,19 +11,19 @@
 #include "output.h"
 
 static const char *const exit_meaning[NP_EXIT_COUNT] = {
-	[NP_EXIT_DONE] = "done",
-	[NP_EXIT_FAILED] = "failed, nothing usable",
-	[NP_EXIT_USAGE] = "wrong usage",
-	[NP_EXIT_PARTIAL] = "done, but some ranks or sections could not be used",
-	[NP_EXIT_GATE] = "a gate tripped (--fail-on)",
+	[NP_EXIT_DONE] = NP_MSG("done"),
+	[NP_EXIT_FAILED] = NP_MSG("failed, nothing usable"),
+	[NP_EXIT_USAGE] = NP_MSG("wrong usage"),
+	[NP_EXIT_PARTIAL] = NP_MSG("done, but some ranks or sections could not be used"),
+	[NP_EXIT_GATE] = NP_MSG("a gate tripped (--fail-on)"),
 };
 
 void np_cmd_add_statuses(struct np_buf *buf, unsigned statuses)
 {
-	np_buf_add(buf, "\nExit status:\n");
+	np_say(buf, "\nExit status:\n");
 	for (unsigned i = 0; i < NP_EXIT_COUNT; i++) {
 		if (statuses & 1U << i)
-			np_buf_printf(buf, "  %u  %s\n", i, exit_meaning[i]);
+			np_buf_printf(buf, "  %u  %s\n", i, np_lang_text(exit_meaning[i]));
 	}
 }
 
@@ -32,8 +34,9 @@ int np_cmd_print_help(const struct np_cmd *cmd)
 
 	if (!np_output_is_first())
 		return NP_EXIT_DONE;
-	np_buf_printf(&buf, "usage: npuprof %s %s\n\n", cmd->name, cmd->synopsis);
-	np_text_wrap(&buf, cmd->about, 0, width);
+	np_say(&buf, "usage: npuprof {1} {2}\n\n", NP_SAID_TEXT(cmd->name),
+	       NP_SAID_TEXT(cmd->synopsis));
+	np_text_wrap(&buf, np_lang_text(cmd->about), 0, width);
 	np_opt_help(&buf, &cmd->options, width);
 	np_cmd_add_statuses(&buf, cmd->statuses);
 	return np_output_release(&buf);
@@ -48,6 +51,7 @@ int np_cmd_print_version(void)
 
 int np_cmd_usage(const struct np_cmd *cmd, const char *fmt, ...)
 {
+	NP_CLEANUP(np_buf_release) struct np_buf hint = NP_BUF_INIT;
 	va_list args;
 
 	if (!np_output_is_first())
@@ -56,9 +60,10 @@ int np_cmd_usage(const struct np_cmd *cmd, const char *fmt, ...)
 	np_vreport(fmt, args);
 	va_end(args);
 	if (cmd)
-		(void)fprintf(stderr, "see 'npuprof %s -h'\n", cmd->name);
+		np_say(&hint, "see 'npuprof {1} -h'\n", NP_SAID_TEXT(cmd->name));
 	else
-		(void)fputs("see 'npuprof -h'\n", stderr);
+		np_say(&hint, "see 'npuprof -h'\n");
+	(void)fputs(hint.failed ? "" : hint.text, stderr);
 	return NP_EXIT_USAGE;
 }
 

@@ -3,6 +3,7 @@
 #include "opt.h"
 
 #include "npuprof/lang.h"
+#include "npuprof/say.h"
 #include "npuprof/text.h"
 #include "npuprof/vec.h"
 
@@ -33,7 +34,7 @@ static void add_one_of(struct np_buf *buf, const char *const *names, size_t coun
 {
 	for (size_t i = 0; i < count; i++) {
 		if (i > 0)
-			np_buf_add(buf, i + 1 < count ? ", " : " or ");
+			np_buf_add(buf, np_lang_text(i + 1 < count ? ", " : " or "));
 		np_buf_add(buf, names[i]);
 	}
 }
@@ -595,14 +596,15 @@ static void add_spelling(struct np_buf *buf, const struct np_opt *option)
 
 static void add_explanation(struct np_buf *buf, const struct np_opt *option)
 {
-	np_buf_add(buf, option->help);
+	np_buf_add(buf, np_lang_text(option->help));
 	if (option->choices) {
-		np_buf_add(buf, ": ");
+		np_buf_add(buf, np_lang_text(": "));
 		add_one_of(buf, option->choices, count_choices(option));
 	}
 	if (option->preset || option->preset_words)
-		np_buf_printf(buf, " [default: %s]",
-			      option->preset ? option->preset : option->preset_words);
+		np_say(buf, " [default: {1}]",
+		       NP_SAID_TEXT(option->preset ? option->preset
+						   : np_lang_text(option->preset_words)));
 }
 
 /* The column of the explanations: after the widest spelling that has one beside it. */
@@ -648,7 +650,7 @@ void np_opt_help(struct np_buf *buf, const struct np_opt_table *table, size_t wi
 	for (size_t g = 0; g < table->count; g++) {
 		const struct np_opt_group *group = &table->groups[g];
 
-		np_buf_printf(buf, "\n%s:\n", group->title);
+		np_say(buf, "\n{1}:\n", NP_SAID_TEXT(np_lang_text(group->title)));
 		for (size_t i = 0; i < group->count; i++)
 			add_option(buf, &group->options[i], column, width);
 	}

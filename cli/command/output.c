@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "npuprof/lang.h"
 #include "npuprof/temporary.h"
 #include "npuprof/text.h"
 
@@ -103,6 +104,7 @@ void np_output_listen(void (*hear)(const char *text))
 void np_vreport(const char *fmt, va_list args)
 {
 	struct np_buf safe = NP_BUF_INIT;
+	struct np_buf said = NP_BUF_INIT;
 	char text[1024];
 
 	/* What does not fit is cut: a message must not need memory to be heard. */
@@ -115,7 +117,13 @@ void np_vreport(const char *fmt, va_list args)
 	np_text_safe(&safe, text, strlen(text));
 	if (listener)
 		listener(safe.failed ? text : safe.text);
-	(void)fprintf(stderr, "npuprof: %s\n", safe.failed ? text : safe.text);
+	if (!safe.failed)
+		np_lang_put(&said, safe.text);
+	(void)fprintf(stderr, "npuprof: %s\n",
+		      safe.failed   ? text
+		      : said.failed ? safe.text
+				    : said.text);
+	np_buf_release(&said);
 	np_buf_release(&safe);
 }
 

@@ -2,6 +2,7 @@
 /* The line that shows how far a long job is. */
 #include "progress.h"
 
+#include "npuprof/lang.h"
 #include "npuprof/realtime.h"
 
 #include "output.h"
@@ -32,7 +33,7 @@ static bool launcher_has_terminal(void)
 
 void np_progress_init(struct np_progress *progress, const char *what, bool quiet)
 {
-	*progress = (struct np_progress){ .what = what,
+	*progress = (struct np_progress){ .what = np_lang_text(what),
 					  .enabled = !quiet && (isatty(STDERR_FILENO) ||
 								launcher_has_terminal()),
 					  .begin = np_steady_ns() };
@@ -57,7 +58,8 @@ static void put_time_left(struct np_buf *line, double share, np_ns elapsed)
 	if (share <= 0)
 		return;
 	seconds = (int64_t)((double)elapsed * (1 - share) / share / 1e9 + 0.999);
-	np_buf_printf(line, "  %d:%02d left", (int)(seconds / 60), (int)(seconds % 60));
+	np_buf_printf(line, "  %d:%02d%s", (int)(seconds / 60), (int)(seconds % 60),
+		      np_lang_text(" left"));
 }
 
 void np_progress_draw(struct np_progress *progress, const struct np_progress_state *state)

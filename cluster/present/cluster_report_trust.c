@@ -158,8 +158,8 @@ static void put_missing(struct np_buf *text, const struct np_analysis *analysis)
 			np_say(text, ", ");
 			continue;
 		}
-		np_say(text, ": {1}; collect with {2}\n", NP_SAID_TEXT(np_lang_text(each->missing)),
-		       NP_SAID_TEXT(np_lang_text(each->cure)));
+		np_say(text, ": {1}; collect with {2}\n", NP_SAID_MSG(each->missing),
+		       NP_SAID_MSG(each->cure));
 		begun = false;
 	}
 }

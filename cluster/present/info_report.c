@@ -6,6 +6,7 @@
 
 #include "npuprof/grid.h"
 #include "npuprof/jsonout.h"
+#include "npuprof/lang.h"
 #include "npuprof/page.h"
 #include "npuprof/ranges.h"
 #include "npuprof/relation.h"
@@ -30,8 +31,14 @@ static const char *form_of(const struct np_source_files *source)
 	return db && text ? "db+text" : db ? "db" : "text";
 }
 
+static const char *in_english(const char *text)
+{
+	return text;
+}
+
 /* The ids of a rank's steps, folded where they are numbers. */
-static void put_steps(struct np_buf *buf, const struct np_run *run, const struct np_rank *rank)
+static void put_steps(struct np_buf *buf, const struct np_run *run, const struct np_rank *rank,
+		      const char *(*say)(const char *text))
 {
 	int64_t *numbers = malloc((rank->steps.count + 1) * sizeof(*numbers));
 	size_t count = 0;
@@ -45,11 +52,12 @@ static void put_steps(struct np_buf *buf, const struct np_run *run, const struct
 	if (count > 0 && count == rank->steps.count)
 		np_ranges_format(buf, numbers, count);
 	else if (rank->steps.count == 1 && rank->steps.item[0].id == NP_STR_NONE)
-		np_buf_add(buf, "none marked");
+		np_buf_add(buf, say("none marked"));
 	else
 		np_buf_printf(buf, "%zu", rank->steps.count);
 	if (np_steps_are_ours(rank->steps_from))
-		np_buf_add(buf, rank->steps_from == NP_STEPS_PERIOD ? " (found)" : " (ranges)");
+		np_buf_add(buf,
+			   say(rank->steps_from == NP_STEPS_PERIOD ? " (found)" : " (ranges)"));
 	free(numbers);
 }
 
@@ -62,14 +70,16 @@ static void describe(struct np_buf *buf, const struct np_run *run, size_t index)
 
 	const char *from = np_rank_from_name(run->sources.item[index].rank_from);
 
-	np_buf_printf(buf, "%s%s%s\t", from ? " (" : "", from ? from : "", from ? ")" : "");
+	if (from)
+		np_say(buf, " ({1})", NP_SAID_TEXT(np_lang_text(from)));
+	np_buf_add_char(buf, '\t');
 	np_buf_printf(buf, "%s %s%s\t%s\t%s\t", np_kind_name(run->sources.item[index].kind),
 		      form_of(&run->sources.item[index]),
-		      rank->contents & NP_OF_GPU ? " of a GPU" : "", level ? level : "?",
-		      host ? host : "?");
-	put_steps(buf, run, rank);
-	np_buf_printf(buf, "\t%s\t%s", np_source_name(rank->step_source),
-		      np_source_name(rank->comm_source));
+		      rank->contents & NP_OF_GPU ? np_lang_text(" of a GPU") : "",
+		      level ? level : "?", host ? host : "?");
+	put_steps(buf, run, rank, np_lang_text);
+	np_buf_printf(buf, "\t%s\t%s", np_lang_text(np_source_name(rank->step_source)),
+		      np_lang_text(np_source_name(rank->comm_source)));
 }
 
 static void put_line(struct np_grid *grid, const char *description, const int64_t *ranks,
@@ -140,8 +150,8 @@ static int put_ranks_section(struct np_page *page, const struct info *info, stru
 static const char *name_of_kind(const struct np_communicator *each)
 {
 	if (each->collective && each->p2p)
-		return "both";
-	return each->collective ? "collective" : "p2p";
+		return NP_MSG("both");
+	return each->collective ? NP_MSG("collective") : "p2p";
 }
 
 static void put_group(struct np_grid *grid, const struct np_run *run,
@@ -156,7 +166,7 @@ static void put_group(struct np_grid *grid, const struct np_run *run,
 		np_grid_cell(grid, pg_name);
 	else
 		np_grid_printf(grid, "%" PRIu64, each->hash);
-	np_grid_cell(grid, name_of_kind(each));
+	np_grid_cell(grid, np_lang_text(name_of_kind(each)));
 	np_grid_cell(grid, ranks.text);
 	np_grid_cell(grid, name ? name : "?");
 }
@@ -181,8 +191,8 @@ static int put_groups_section(struct np_page *page, const struct info *info, str
 	for (size_t i = 0; i < count && i < MAX_GROUPS; i++)
 		put_group(section->grid, info->run, &info->cluster->communicators.item[i]);
 	if (count > MAX_GROUPS)
-		np_buf_printf(&section->text, "… and %zu more: -f json lists all\n",
-			      count - MAX_GROUPS);
+		np_say(&section->text, "… and {1} more: -f json lists all\n",
+		       NP_SAID_INT(count - MAX_GROUPS));
 	return NP_OK;
 }
 
@@ -209,26 +219,26 @@ static void put_analyses(struct np_buf *text, const struct info *info)
 	size_t used = np_run_used(info->run);
 	size_t ready = 0;
 
-	np_buf_add(text, "ready: ");
+	np_say(text, "ready: ");
 	for (size_t i = 0; i < NP_ANALYSIS_COUNT; i++) {
 		if (info->analyses[i].ready)
-			np_buf_printf(text, "%s%s", ready++ > 0 ? ", " : "",
-				      info->analyses[i].name);
+			np_buf_printf(text, "%s%s", ready++ > 0 ? np_lang_text(", ") : "",
+				      np_lang_text(info->analyses[i].name));
 	}
-	np_buf_add(text, ready > 0 ? "\n" : "none\n");
+	np_buf_add(text, ready > 0 ? "\n" : np_lang_text("none\n"));
 	for (size_t i = 0; i < NP_ANALYSIS_COUNT; i++) {
 		const struct np_readiness *each = &info->analyses[i];
 
 		if (each->ready || is_said(info, i))
 			continue;
-		np_buf_add(text, each->without < used ? "in part: " : "no: ");
+		np_say(text, each->without < used ? "in part: " : "no: ");
 		for (size_t j = i; j < NP_ANALYSIS_COUNT; j++) {
 			if (is_alike(each, &info->analyses[j]))
-				np_buf_printf(text, "%s%s", j > i ? ", " : "",
-					      info->analyses[j].name);
+				np_buf_printf(text, "%s%s", j > i ? np_lang_text(", ") : "",
+					      np_lang_text(info->analyses[j].name));
 		}
-		np_say(text, ": {1}; collect with {2}\n", NP_SAID_TEXT(each->missing),
-		       NP_SAID_TEXT(each->cure));
+		np_say(text, ": {1}; collect with {2}\n", NP_SAID_MSG(each->missing),
+		       NP_SAID_MSG(each->cure));
 	}
 }
 
@@ -310,7 +320,7 @@ static void put_counter(struct np_grid *grid, const struct np_run *run, const st
 
 	np_grid_cell(grid, np_run_text(run, each->first->table));
 	np_grid_cell(grid, np_run_text(run, each->first->name));
-	np_grid_cell(grid, level ? "mean" : "sum");
+	np_grid_cell(grid, np_lang_text(level ? "mean" : "sum"));
 	put_quantity(grid, np_run_text(run, each->first->name), value);
 	put_quantity(grid, np_run_text(run, each->first->name), each->worst);
 	np_grid_printf(grid, "%" PRId32, each->worst_rank);
@@ -405,13 +415,13 @@ static void put_unknown(void *context, const char *table, const char *column, co
 {
 	struct np_buf *text = context;
 
-	np_buf_add(text, column ? "column " : "table ");
+	np_say(text, column ? "column " : "table ");
 	np_text_safe(text, table, strlen(table));
 	if (column) {
 		np_buf_add_char(text, '.');
 		np_text_safe(text, column, strlen(column));
 	}
-	np_buf_printf(text, ": rank %s\n", ranks);
+	np_say(text, ": rank {1}\n", NP_SAID_TEXT(ranks));
 }
 
 static void count_unknown(void *context, const char *table, const char *column, const char *ranks)
@@ -432,9 +442,13 @@ static void put_unknown_section(struct np_page *page, const struct info *info)
 		return;
 	section = np_page_add(page, "Not known");
 	section->hang = 2;
-	np_buf_printf(&section->text, "%zu table%s or column%s of a newer version %s not read%s\n",
-		      count, count == 1 ? "" : "s", count == 1 ? "" : "s",
-		      count == 1 ? "is" : "are", info->verbose ? ":" : "; -v names them");
+	if (count == 1)
+		np_say(&section->text, "1 table or column of a newer version is not read");
+	else
+		np_say(&section->text, "{1} tables or columns of a newer version are not read",
+		       NP_SAID_INT(count));
+	np_buf_add(&section->text,
+		   info->verbose ? np_lang_text(":\n") : np_lang_text("; -v names them\n"));
 	if (info->verbose)
 		each_unknown(info->run, put_unknown, &section->text);
 }
@@ -483,17 +497,18 @@ static int build(struct np_page *page, const struct info *info, struct np_err *e
 static void put_head(struct np_buf *buf, const struct info *info)
 {
 	int32_t world = np_cluster_world(info->cluster);
+	size_t used = np_run_used(info->run);
 	int64_t bytes = 0;
 
 	for (size_t i = 0; i < info->run->sources.count; i++)
 		bytes += info->run->sources.item[i].bytes;
 	np_text_safe(buf, info->input, strlen(info->input));
-	np_buf_printf(buf, ": %zu rank%s", np_run_used(info->run),
-		      np_run_used(info->run) == 1 ? "" : "s");
 	if (world > 0)
-		np_buf_printf(buf, " of %" PRId32, world);
-	np_buf_add(buf, ", ");
-	np_text_bytes(buf, bytes);
+		np_say(buf, used == 1 ? ": {1} rank of {2}, {3}" : ": {1} ranks of {2}, {3}",
+		       NP_SAID_INT(used), NP_SAID_INT(world), NP_SAID_BYTES(bytes));
+	else
+		np_say(buf, used == 1 ? ": {1} rank, {2}" : ": {1} ranks, {2}", NP_SAID_INT(used),
+		       NP_SAID_BYTES(bytes));
 }
 
 int info_page(const struct info *info, bool markdown, struct np_buf *buf, struct np_err *err)
@@ -665,7 +680,7 @@ static int put_rank_row(const struct np_run *run, size_t index, struct np_sink *
 	const struct np_source_files *source = &run->sources.item[index];
 	const struct np_rank *rank = run->ranks[index];
 
-	put_steps(&steps, run, rank);
+	put_steps(&steps, run, rank, in_english);
 	if (np_buf_check(&steps, err) < 0)
 		return err->code;
 	return np_sink_row(sink,

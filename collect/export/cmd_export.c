@@ -7,6 +7,7 @@
 #include "export.h"
 
 #include "npuprof/grid.h"
+#include "npuprof/lang.h"
 #include "npuprof/text.h"
 #include "npuprof/vec.h"
 #include "npuprof/workers.h"
@@ -206,10 +207,10 @@ static void run_all(struct np_export_tree *tree, const struct np_export_options 
 static const char *state_name(enum np_export_state state)
 {
 	static const char *const names[] = {
-		[NP_EXPORT_FAILED] = "failed",
-		[NP_EXPORT_EXPORTED] = "exported",
-		[NP_EXPORT_FRESH] = "fresh",
-		[NP_EXPORT_STOPPED] = "stopped",
+		[NP_EXPORT_FAILED] = NP_MSG("failed"),
+		[NP_EXPORT_EXPORTED] = NP_MSG("exported"),
+		[NP_EXPORT_FRESH] = NP_MSG("fresh"),
+		[NP_EXPORT_STOPPED] = NP_MSG("stopped"),
 	};
 
 	return names[state];
@@ -239,14 +240,14 @@ static void add_row(struct np_grid *grid, const struct np_export_rank *rank,
 	else
 		np_grid_cell(grid, "?");
 	np_grid_cell(grid, rank->host ? rank->host : "?");
-	np_grid_cell(grid, state_name(rank->state));
+	np_grid_cell(grid, np_lang_text(state_name(rank->state)));
 	if (known && rank->step_count > 1)
 		np_grid_printf(grid, "%lld-%lld", (long long)rank->first_step,
 			       (long long)rank->last_step);
 	else if (known && rank->step_count == 1)
 		np_grid_printf(grid, "%lld", (long long)rank->first_step);
 	else
-		np_grid_cell(grid, known ? "none" : "");
+		np_grid_cell(grid, known ? np_lang_text("none") : "");
 	if (known)
 		np_grid_printf(grid, "%zu", rank->op_count);
 	else

@@ -7,6 +7,8 @@
 #include "collect/launch/session/ctl.h"
 #include "collect/rank_list.h"
 
+#include "npuprof/lang.h"
+
 static int cmd_ctl(int argc, const char *const *argv);
 
 struct ctl_options {
@@ -94,6 +96,16 @@ const struct np_cmd np_cmd_ctl = {
 	.statuses = NP_EXITS_PLAIN,
 };
 
+/* The launcher answers in English. */
+static int print_answer(const char *text)
+{
+	struct np_buf buf = NP_BUF_INIT;
+
+	np_lang_put_lines(&buf, text);
+	np_buf_add_char(&buf, '\n');
+	return np_output_release(&buf);
+}
+
 static int ask(const struct ctl_options *options, enum np_ctl_verb verb)
 {
 	struct np_ctl_request request = { .version = NP_CTL_VERSION,
@@ -118,8 +130,7 @@ static int ask(const struct ctl_options *options, enum np_ctl_verb verb)
 		return np_report(NP_EXIT_FAILED, "%s", err.text);
 	if (answer.failed)
 		return np_report(NP_EXIT_FAILED, "%s", answer.text);
-	(void)printf("%s\n", answer.text);
-	return NP_EXIT_DONE;
+	return print_answer(answer.text) == 0 ? NP_EXIT_DONE : NP_EXIT_FAILED;
 }
 
 static int cmd_ctl(int argc, const char *const *argv)

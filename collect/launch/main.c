@@ -12,6 +12,8 @@
 #include "collect/launch/output/finish.h"
 #include "collect/launch/plan/find.h"
 #include "collect/launch/session/session.h"
+#include "npuprof/lang.h"
+#include "npuprof/say.h"
 
 extern const struct np_cmd np_cmd_collect;
 
@@ -39,11 +41,15 @@ static bool check(struct np_job *job, const char *inject)
 static void show_plan(const struct np_job *job, FILE *stream)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
+	NP_CLEANUP(np_buf_release) struct np_buf said = NP_BUF_INIT;
 
 	if (job->rank != 0)
 		return;
 	np_job_describe(job, &text);
-	(void)fprintf(stream, "npuprof-collect: the plan\n%s", text.text);
+	np_say(&said, "npuprof-collect: the plan\n");
+	if (text.text)
+		np_lang_put_lines(&said, text.text);
+	(void)fputs(said.text, stream);
 	(void)fflush(stream);
 }
 
@@ -215,6 +221,7 @@ int main(int argc, char **argv)
 	if (argc == 3 && strcmp(argv[1], NP_AWAIT_OPTION) == 0)
 		return np_processes_await(argv[2]);
 	np_output_begin();
+	(void)np_lang_set(np_lang_of_line(argc, argv));
 	rc = np_collect_line_read(&line, argc > 0 ? argc - 1 : 0, (const char *const *)argv + 1,
 				  &err);
 	if (rc == NP_OK && line.app < 0)

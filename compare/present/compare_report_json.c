@@ -6,6 +6,7 @@
 #include "cli/prepare/verdict_json.h"
 
 #include "npuprof/jsonout.h"
+#include "npuprof/lang.h"
 #include "npuprof/rank.h"
 
 #include <inttypes.h>
@@ -248,8 +249,12 @@ static void put_causes(struct np_jsonout *out, const struct compare_report *repo
 	};
 	const struct comparison *comparison = report->comparison;
 	NP_CLEANUP(np_buf_release) struct np_buf verdict = NP_BUF_INIT;
+	enum np_lang lang;
 
+	/* What programs read is English. */
+	lang = np_lang_set(NP_LANG_EN);
 	compare_put_verdict(&verdict, report);
+	(void)np_lang_set(lang);
 	np_jsonout_text(out, "verdict", verdict.text);
 	np_jsonout_array(out, "causes");
 	for (size_t i = 0; i < comparison->causes.count; i++) {

@@ -2,6 +2,7 @@
 /* Prints the screen of a comparison and the same as Markdown. */
 #include "compare_report.h"
 
+#include "npuprof/lang.h"
 #include "npuprof/page.h"
 #include "npuprof/rank.h"
 #include "npuprof/say.h"
@@ -27,7 +28,7 @@ static void put_share(struct np_buf *buf, np_ns base, np_ns delta)
 	if (base > 0)
 		np_buf_printf(buf, "%+.1f %%", 100 * (double)delta / (double)base);
 	else
-		np_buf_add(buf, delta ? "new" : "");
+		np_buf_add(buf, delta ? np_lang_text("new") : "");
 }
 
 /* A change below this share of the step is none. */
@@ -45,38 +46,40 @@ static bool is_nothing(const struct comparison *comparison, np_ns delta)
 static void put_certainty(struct np_buf *buf, const struct comparison *comparison)
 {
 	const struct cmp_change *step = &comparison->step;
+	NP_CLEANUP(np_buf_release) struct np_buf p = NP_BUF_INIT;
 
 	if (comparison->options.no_stats)
 		return;
 	if (isnan(step->test.p)) {
-		np_buf_add(buf, ", with too few steps to tell it from noise");
+		np_say(buf, ", with too few steps to tell it from noise");
 		return;
 	}
-	np_buf_printf(buf, " (p = %.2g", step->test.p);
-	if (isfinite(step->test.detectable) && step->verdict == CMP_NOISE) {
-		np_buf_add(buf, "; less than ");
-		np_text_duration(buf, llround(step->test.detectable));
-		np_buf_add(buf, " would not show");
-	}
+	np_buf_printf(&p, "%.2g", step->test.p);
+	np_say(buf, " (p = {1}", NP_SAID_TEXT(p.text));
+	buf->failed |= p.failed;
+	if (isfinite(step->test.detectable) && step->verdict == CMP_NOISE)
+		np_say(buf, "; less than {1} would not show",
+		       NP_SAID_TIME(llround(step->test.detectable)));
 	if (comparison->by_parts != 0) {
-		np_buf_add(buf, "; for certain by its parts: ");
+		np_say(buf, "; for certain by its parts: ");
 		put_signed(buf, comparison->by_parts);
 	}
-	np_buf_add(buf, ")");
+	np_buf_add(buf, np_lang_text(")"));
 }
 
 static const char *headline(const struct comparison *comparison)
 {
 	switch (comparison->step.verdict) {
 	case CMP_REGRESSION:
-		return "regression";
+		return NP_MSG("regression");
 	case CMP_IMPROVEMENT:
-		return "improvement";
+		return NP_MSG("improvement");
 	case CMP_NOISE:
-		return comparison->step.delta == 0 ? "no difference" : "no significant difference";
+		return comparison->step.delta == 0 ? NP_MSG("no difference")
+						   : NP_MSG("no significant difference");
 	case CMP_UNTESTED:
 	default:
-		return comparison->step.delta > 0 ? "slower" : "faster";
+		return comparison->step.delta > 0 ? NP_MSG("slower") : NP_MSG("faster");
 	}
 }
 
@@ -94,43 +97,52 @@ void compare_put_verdict(struct np_buf *buf, const struct compare_report *report
 		       NP_SAID_TIME(step->ns[CMP_NEW]));
 	else
 		np_say(buf, "{1}: the step takes {2} instead of {3}, {4} or {5}",
-		       NP_SAID_TEXT(headline(comparison)), NP_SAID_TIME(step->ns[CMP_NEW]),
+		       NP_SAID_MSG(headline(comparison)), NP_SAID_TIME(step->ns[CMP_NEW]),
 		       NP_SAID_TIME(step->ns[CMP_BASE]), NP_SAID_TEXT(delta.text),
 		       NP_SAID_TEXT(share.text));
 	buf->failed |= delta.failed || share.failed;
 	put_certainty(buf, comparison);
 	if (cmp_unmarked(comparison))
-		np_buf_printf(buf,
-			      "; this says little: no step is marked in the %s, and all of it"
-			      " is compared with a step",
-			      cmp_unmarked(comparison) == &comparison->sides[CMP_BASE] ? "base"
-										       : "new run");
+		np_say(buf,
+		       cmp_unmarked(comparison) == &comparison->sides[CMP_BASE]
+			       ? "; this says little: no step is marked in the base, and all of it"
+				 " is compared with a step"
+			       : "; this says little: no step is marked in the new run, and all of"
+				 " it is compared with a step");
 	/* Nothing explains a difference that there is not. */
 	if (step->verdict != CMP_NOISE && comparison->causes.count > 0 &&
 	    !comparison->causes.item[0].against)
-		np_buf_printf(buf, ". First: %s", comparison->causes.item[0].text);
+		np_say(buf, ". First: {1}", NP_SAID_MSG(comparison->causes.item[0].text));
 }
 
 /* --- sections -------------------------------------------------------------------------------- */
+
+/* As wide as the other, so that what follows is below each other. */
+static const char *side_name(enum cmp_which which)
+{
+	return which == CMP_BASE ? NP_MSG("base") : NP_MSG("new ");
+}
 
 static void put_side(struct np_buf *buf, const struct compare_report *report, enum cmp_which which)
 {
 	const struct comparison *comparison = report->comparison;
 	const struct cmp_side *side = &comparison->sides[which];
 
-	np_buf_printf(buf, "%s: %s, %zu rank%s, %zu %s\n", which == CMP_BASE ? "base" : "new ",
-		      report->input[which], comparison->pairs.count,
-		      comparison->pairs.count == 1 ? "" : "s", side->steps.count,
-		      np_steps_noun(np_run_steps_from(side->analysis->run), side->steps.count));
+	np_say(buf,
+	       comparison->pairs.count == 1 ? "{1}: {2}, {3} rank, {4} {5}\n"
+					    : "{1}: {2}, {3} ranks, {4} {5}\n",
+	       NP_SAID_MSG(side_name(which)), NP_SAID_TEXT(report->input[which]),
+	       NP_SAID_INT(comparison->pairs.count), NP_SAID_INT(side->steps.count),
+	       NP_SAID_MSG(
+		       np_steps_noun(np_run_steps_from(side->analysis->run), side->steps.count)));
 }
 
 /* What a step is measured by. */
 static void put_basis(struct np_buf *buf, const struct comparison *comparison)
 {
-	np_buf_add(buf,
-		   comparison->basis == NP_BASIS_ITERATION
-			   ? "step: the iteration, from a first start to that of the next step\n"
-			   : "step: its span; iterations are not known on both sides\n");
+	np_say(buf, comparison->basis == NP_BASIS_ITERATION
+			    ? "step: the iteration, from a first start to that of the next step\n"
+			    : "step: its span; iterations are not known on both sides\n");
 }
 
 /* A bar to the right for what got slower, to the left for what got faster. */
@@ -178,7 +190,7 @@ static void put_change(const struct waterfall *fall, const char *name, const np_
 	np_grid_cell(grid, text.text);
 	if (fall->bars)
 		put_bar(grid, new_ - base, fall->most);
-	np_grid_cell(grid, verdict);
+	np_grid_cell(grid, np_lang_text(verdict));
 }
 
 /* Names of leaves tell more than bars: a narrow screen goes without. */
@@ -252,14 +264,14 @@ static int put_waterfall(struct np_section *section, const struct compare_report
 		rest[1] += leaf->change.ns[1];
 	}
 	if (shown < comparison->leaves.count)
-		put_change(&fall, "rest", rest, "");
-	put_change(&fall, "step", comparison->step.ns, cmp_verdict_name(comparison->step.verdict));
+		put_change(&fall, np_lang_text("rest"), rest, "");
+	put_change(&fall, np_lang_text("step"), comparison->step.ns,
+		   cmp_verdict_name(comparison->step.verdict));
 	if (comparison->overlapped.delta != NP_UNKNOWN) {
-		np_buf_add(&section->text, "beside it, communication hidden under computing: ");
-		np_text_duration(&section->text, comparison->overlapped.ns[1]);
-		np_buf_add(&section->text, " instead of ");
-		np_text_duration(&section->text, comparison->overlapped.ns[0]);
-		np_buf_add(&section->text, "\n");
+		np_say(&section->text,
+		       "beside it, communication hidden under computing: {1} instead of {2}\n",
+		       NP_SAID_TIME(comparison->overlapped.ns[1]),
+		       NP_SAID_TIME(comparison->overlapped.ns[0]));
 	}
 	return NP_OK;
 }
@@ -269,8 +281,8 @@ static void put_causes(struct np_section *section, const struct comparison *comp
 	for (size_t i = 0; i < comparison->causes.count && i < MOST_CAUSES; i++) {
 		const struct cmp_cause *cause = &comparison->causes.item[i];
 
-		np_buf_printf(&section->text, "%zu. %s%s\n", i + 1,
-			      cause->against ? "against it: " : "", cause->text);
+		np_say(&section->text, cause->against ? "{1}. against it: {2}\n" : "{1}. {2}\n",
+		       NP_SAID_INT(i + 1), NP_SAID_MSG(cause->text));
 	}
 }
 
@@ -279,22 +291,23 @@ static void put_structure(struct np_section *section, const struct comparison *c
 	for (size_t i = 0; i < comparison->structure.count && i < MOST_CHANGES; i++) {
 		const struct cmp_structure *each = &comparison->structure.item[i];
 
-		np_buf_printf(&section->text, "%" PRId64 " × %s: %s", each->count, each->kind,
-			      each->what);
+		np_say(&section->text, "{1} × {2}: {3}", NP_SAID_INT(each->count),
+		       NP_SAID_MSG(each->kind), NP_SAID_TEXT(each->what));
 		if (each->from && each->to)
-			np_buf_printf(&section->text, ", %s → %s", each->from, each->to);
+			np_say(&section->text, ", {1} → {2}", NP_SAID_TEXT(each->from),
+			       NP_SAID_TEXT(each->to));
 		np_buf_add(&section->text, "\n");
 	}
 	if (comparison->structure.count > MOST_CHANGES)
-		np_buf_printf(&section->text, "… and %zu more: -f csv --table structure\n",
-			      comparison->structure.count - MOST_CHANGES);
+		np_say(&section->text, "… and {1} more: -f csv --table structure\n",
+		       NP_SAID_INT(comparison->structure.count - MOST_CHANGES));
 }
 
 static void put_part(struct np_buf *buf, const char *what, np_ns sum, size_t cells)
 {
-	np_buf_printf(buf, ", %s ", what);
+	np_say(buf, ", {1} ", NP_SAID_MSG(what));
 	if (sum == NP_UNKNOWN)
-		np_buf_add(buf, "unknown");
+		np_say(buf, "unknown");
 	else
 		np_text_duration(buf, llround((double)sum / (double)cells));
 }
@@ -306,11 +319,11 @@ static void put_mc2(struct np_section *section, const struct comparison *compari
 		const struct cmp_mc2 *mc2 = &comparison->mc2.item[i];
 		const char *type = cmp_text(comparison, mc2->type);
 
-		np_buf_add(&section->text, type ? type : "unknown");
+		np_buf_add(&section->text, type ? type : np_lang_text("unknown"));
 		for (int j = 0; j < CMP_SIDES; j++) {
 			size_t cells = comparison->sides[j].cells;
 
-			np_buf_printf(&section->text, "%s %s ", j ? ";" : ":", j ? "new" : "base");
+			np_say(&section->text, j ? "; new " : ": base ");
 			np_text_duration(&section->text,
 					 llround((double)mc2->total[j] / (double)cells));
 			put_part(&section->text, "computing", mc2->computing[j], cells);
@@ -323,9 +336,11 @@ static void put_mc2(struct np_section *section, const struct comparison *compari
 /* What every other command says of each run as well. */
 static void put_verdicts(struct np_section *section, const struct comparison *comparison)
 {
-	for (int i = 0; i < CMP_SIDES; i++)
-		np_buf_printf(&section->text, "%s: %s\n", i == CMP_BASE ? "base" : "new ",
-			      comparison->sides[i].analysis->verdict.text);
+	for (int i = 0; i < CMP_SIDES; i++) {
+		np_say(&section->text, "{1}: ", NP_SAID_MSG(side_name((enum cmp_which)i)));
+		np_verdict_say(&section->text, comparison->sides[i].analysis);
+		np_buf_add_char(&section->text, '\n');
+	}
 }
 
 static void put_memory(struct np_section *section, const struct cmp_memory *memory)
@@ -336,30 +351,27 @@ static void put_memory(struct np_section *section, const struct cmp_memory *memo
 		/* What did not change needs no line. */
 		if (peak->bytes[0] == peak->bytes[1])
 			continue;
-		np_buf_printf(&section->text, "%s: ", peak->component);
-		np_text_bytes(&section->text, peak->bytes[1]);
-		np_buf_add(&section->text, " instead of ");
-		np_text_bytes(&section->text, peak->bytes[0]);
-		np_buf_add(&section->text, "\n");
+		np_say(&section->text, "{1}: {2} instead of {3}\n", NP_SAID_TEXT(peak->component),
+		       NP_SAID_BYTES(peak->bytes[1]), NP_SAID_BYTES(peak->bytes[0]));
 	}
 }
 
 static void put_gate(struct np_section *section, const struct cmp_gate *gate)
 {
-	np_buf_printf(&section->text, "%s\n", cmp_gate_result_name(gate->result));
+	np_say(&section->text, "{1}\n", NP_SAID_MSG(cmp_gate_result_name(gate->result)));
 	for (size_t i = 0; i < gate->conditions.count; i++) {
 		const struct cmp_condition *each = &gate->conditions.item[i];
 		bool known = each->value[0] != NP_UNKNOWN && each->value[0] > 0;
 
-		np_buf_printf(&section->text, "%s: %s", each->text,
-			      cmp_gate_result_name(each->result));
+		np_say(&section->text, "{1}: {2}", NP_SAID_TEXT(each->text),
+		       NP_SAID_MSG(cmp_gate_result_name(each->result)));
 		if (known)
 			np_buf_printf(&section->text, ", %+.2f %%",
 				      100 * ((double)each->value[1] / (double)each->value[0] - 1));
 		if (isfinite(each->p))
 			np_buf_printf(&section->text, ", p = %.2g", each->p);
 		if (each->reason)
-			np_buf_printf(&section->text, " (%s)", each->reason);
+			np_say(&section->text, " ({1})", NP_SAID_MSG(each->reason));
 		np_buf_add(&section->text, "\n");
 	}
 }
@@ -377,30 +389,36 @@ static void put_note_list(struct np_section *section, const struct np_notes *not
 			hidden++;
 			continue;
 		}
-		np_buf_printf(&section->text, "%s%s%s%s: %s\n", side, note->path,
-			      *note->path ? ": " : "", note->what, note->reason);
+		np_say(&section->text, side);
+		if (*note->path)
+			np_say(&section->text, "{1}: ", NP_SAID_TEXT(note->path));
+		np_say(&section->text, "{1}: {2}\n", NP_SAID_MSG(note->what),
+		       NP_SAID_MSG(note->reason));
 	}
-	if (hidden)
-		np_buf_printf(&section->text, "%s… and %zu more: -f json lists all\n", side,
-			      hidden);
+	if (hidden) {
+		np_say(&section->text, side);
+		np_say(&section->text, "… and {1} more: -f json lists all\n", NP_SAID_INT(hidden));
+	}
 }
 
 static void put_notes(struct np_section *section, const struct compare_report *report)
 {
+	static const char *const missing_in[] = {
+		"",
+		NP_MSG("view {1}: not everything it needs was recorded in the base run\n"),
+		NP_MSG("view {1}: not everything it needs was recorded in the new run\n"),
+		NP_MSG("view {1}: not everything it needs was recorded in the base and the new "
+		       "run\n"),
+	};
 	const struct comparison *comparison = report->comparison;
 
 	put_note_list(section, &comparison->warnings, "");
-	put_note_list(section, &comparison->sides[0].analysis->run->notes, "base: ");
-	put_note_list(section, &comparison->sides[1].analysis->run->notes, "new: ");
+	put_note_list(section, &comparison->sides[0].analysis->run->notes, NP_MSG("base: "));
+	put_note_list(section, &comparison->sides[1].analysis->run->notes, NP_MSG("new: "));
 	for (int i = 0; i < CMP_VIEWS; i++) {
 		if ((report->views->wanted >> i & 1) && report->views->missing[i])
-			np_buf_printf(&section->text,
-				      "view %s: not everything it needs was recorded in the %s%s%s "
-				      "run\n",
-				      cmp_view_names[i],
-				      report->views->missing[i] & 1 ? "base" : "",
-				      report->views->missing[i] == 3 ? " and the " : "",
-				      report->views->missing[i] & 2 ? "new" : "");
+			np_say(&section->text, missing_in[report->views->missing[i] & 3],
+			       NP_SAID_TEXT(cmp_view_names[i]));
 	}
 }
 
@@ -417,7 +435,7 @@ static int put_next(struct np_section *section, const struct compare_report *rep
 		return np_fail_nomem(err, "the screen");
 	np_buf_add(&line, "npuprof advisor -d ");
 	np_text_quoted(&line, report->input[CMP_NEW]);
-	np_grid_cell(section->grid, "what to change in the new run:");
+	np_grid_cell(section->grid, np_lang_text("what to change in the new run:"));
 	np_grid_cell(section->grid, line.text);
 	np_say(&section->text, "every table as a file: the same with -o DIR; one of them here: with"
 			       " --table NAME\n");

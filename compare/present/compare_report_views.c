@@ -3,6 +3,8 @@
 #include "compare_report.h"
 
 #include "npuprof/grid.h"
+#include "npuprof/lang.h"
+#include "npuprof/say.h"
 
 #include <inttypes.h>
 
@@ -191,10 +193,10 @@ static int grid_end(struct np_sink *sink, struct np_err *err)
 static void put_rest(struct np_buf *buf, const struct grid_sink *sink, const char *relation)
 {
 	if (sink->hidden)
-		np_buf_printf(buf, "  … and %zu more: -f csv --table %s, or --top\n", sink->hidden,
-			      relation);
+		np_say(buf, "  … and {1} more: -f csv --table {2}, or --top\n",
+		       NP_SAID_INT(sink->hidden), NP_SAID_TEXT(relation));
 	if (sink->alike)
-		np_buf_printf(buf, "  %zu are the same on both sides\n", sink->alike);
+		np_say(buf, "  {1} are the same on both sides\n", NP_SAID_INT(sink->alike));
 }
 
 int compare_put_views(const struct compare_report *report, struct np_buf *buf, bool markdown,
@@ -211,7 +213,8 @@ int compare_put_views(const struct compare_report *report, struct np_buf *buf, b
 		    !compare_relation_applies(relation, report))
 			continue;
 		rc = np_relation_write(relation, report, &sink.base, err);
-		np_buf_printf(buf, markdown ? "\n## %s\n\n" : "\n%s\n", relation->summary);
+		np_buf_printf(buf, markdown ? "\n## %s\n\n" : "\n%s\n",
+			      np_lang_text(relation->summary));
 		if (rc == NP_OK)
 			rc = markdown ? np_grid_write_markdown(sink.grid, buf, err)
 				      : np_grid_write(sink.grid, buf, 2, report->width,

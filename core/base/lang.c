@@ -69,6 +69,19 @@ enum np_lang np_lang_of_environment(void)
 	return NP_LANG_EN;
 }
 
+enum np_lang np_lang_of_line(int argc, char **argv)
+{
+	enum np_lang lang = np_lang_of_environment();
+
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		if (strcmp(argv[i], "--lang") == 0 && i + 1 < argc)
+			(void)np_lang_parse(argv[i + 1], &lang);
+		else if (np_text_begins(argv[i], "--lang="))
+			(void)np_lang_parse(argv[i] + strlen("--lang="), &lang);
+	}
+	return lang;
+}
+
 static int by_english(const void *text, const void *row)
 {
 	return strcmp(text, ((const struct translation *)row)->english);
@@ -88,7 +101,7 @@ const char *np_lang_text(const char *text)
 #define MOST_GAPS 9
 
 /* A reason may hold another reason. */
-#define DEEPEST 4
+#define DEEPEST 6
 
 struct gap_text {
 	const char *text;
@@ -134,7 +147,7 @@ static size_t match(const char *sentence, const char *text, struct gap_text gaps
 		/* The end of the sentence is that of the text. */
 		while (end && !sentence[plain] && end[plain])
 			end = memmem(end + 1, strlen(end + 1), sentence, plain);
-		if (!end || end == text)
+		if (!end)
 			return 0;
 		*gap = (struct gap_text){ text, (size_t)(end - text) };
 		letters += plain;
@@ -144,45 +157,116 @@ static size_t match(const char *sentence, const char *text, struct gap_text gaps
 	return *text ? 0 : letters;
 }
 
-static void put_filled(struct np_buf *buf, const char *text, size_t length, int depth)
+/* The fewest letters of a sentence that can be told from others by what it says. */
+#define LEAST_LETTERS 4
+
+/* What begins with a gap is anything; few letters do not make it something. */
+static bool tells(const char *sentence)
 {
-	NP_CLEANUP(np_buf_release) struct np_buf whole = NP_BUF_INIT;
-	struct gap_text gaps[MOST_GAPS];
+	size_t letters = 0;
+
+	if (!strchr(sentence, '{'))
+		return false;
+	for (const char *c = sentence; *c; c++)
+		letters += (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z');
+	return !is_gap(sentence) || letters >= LEAST_LETTERS;
+}
+
+static bool put_filled(struct np_buf *buf, const char *text, size_t length, int depth);
+
+/* The sentence that the text is an instance of, with what is in its gaps; NULL where none is. */
+static const char *find_sentence(const char *text, struct gap_text gaps[MOST_GAPS])
+{
 	const char *best = NULL;
 	size_t most = 0;
 
-	np_buf_add_bytes(&whole, text, length);
-	buf->failed |= whole.failed;
-	if (whole.failed)
-		return;
-	if (np_lang_text(whole.text) != whole.text) {
-		np_buf_add(buf, np_lang_text(whole.text));
-		return;
-	}
-	for (size_t i = 0; i < NP_COUNT(table) && depth < DEEPEST; i++) {
-		size_t letters = match(table[i].english, whole.text, gaps);
+	for (size_t i = 0; i < NP_COUNT(table); i++) {
+		size_t letters = match(table[i].english, text, gaps);
 
-		if (letters > most && strchr(table[i].english, '{')) {
+		if (letters > most && tells(table[i].english)) {
 			most = letters;
 			best = table[i].english;
 		}
 	}
-	if (!best) {
-		np_buf_add_bytes(buf, text, length);
-		return;
-	}
-	(void)match(best, whole.text, gaps);
-	for (const char *chinese = np_lang_text(best); *chinese;) {
-		size_t plain = plain_length(chinese);
+	if (best)
+		(void)match(best, text, gaps);
+	return best;
+}
 
-		np_buf_add_bytes(buf, chinese, plain);
-		chinese += plain;
-		if (!*chinese)
+static void put_sentence(struct np_buf *buf, const char *chinese, const struct gap_text *gaps,
+			 int depth)
+{
+	for (const char *at = chinese; *at;) {
+		size_t plain = plain_length(at);
+		const struct gap_text *gap;
+
+		np_buf_add_bytes(buf, at, plain);
+		at += plain;
+		if (!*at)
 			break;
-		put_filled(buf, gaps[chinese[1] - '1'].text, gaps[chinese[1] - '1'].length,
-			   depth + 1);
-		chinese += 3;
+		gap = &gaps[at[1] - '1'];
+		if (at > chinese && at[-1] == '\'' && at[3] == '\'')
+			np_buf_add_bytes(buf, gap->text, gap->length);
+		else
+			(void)put_filled(buf, gap->text, gap->length, depth + 1);
+		at += 3;
 	}
+}
+
+/* What stands on both sides of the mark, if one of them can be said: else false, and nothing. */
+static bool put_sides(struct np_buf *buf, const char *text, size_t length, const char *mark,
+		      int depth)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf sides = NP_BUF_INIT;
+	const char *at = length > 2 ? memmem(text + 1, length - 1, mark, 2) : NULL;
+	bool said;
+
+	if (!at)
+		return false;
+	said = put_filled(&sides, text, (size_t)(at - text), depth);
+	if (np_text_begins(at, "; ")) {
+		/* Also an entry of its own, as "; did you mean '{1}'?" is. */
+		said |= put_filled(&sides, at, length - (size_t)(at - text), depth);
+	} else {
+		np_buf_add(&sides, np_lang_text(mark));
+		said |= put_filled(&sides, at + 2, length - (size_t)(at - text) - 2, depth);
+	}
+	buf->failed |= sides.failed;
+	if (said)
+		np_buf_add_bytes(buf, sides.text, sides.length);
+	return said;
+}
+
+/* Was there something to say it by? */
+static bool put_filled(struct np_buf *buf, const char *text, size_t length, int depth)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf whole = NP_BUF_INIT;
+	struct gap_text gaps[MOST_GAPS];
+	const char *sentence = NULL;
+
+	np_buf_add_bytes(&whole, text, length);
+	buf->failed |= whole.failed;
+	if (whole.failed || length == 0)
+		return false;
+	if (np_lang_text(whole.text) != whole.text) {
+		np_buf_add(buf, np_lang_text(whole.text));
+		return true;
+	}
+	if (depth < DEEPEST)
+		sentence = find_sentence(whole.text, gaps);
+	if (sentence) {
+		put_sentence(buf, np_lang_text(sentence), gaps, depth);
+		return true;
+	}
+	if (length > 2 && np_text_begins(whole.text, "; ")) {
+		np_buf_add(buf, np_lang_text("; "));
+		return put_filled(buf, text + 2, length - 2, depth);
+	}
+	if (depth < DEEPEST && (put_sides(buf, whole.text, length, "; ", depth + 1) ||
+				put_sides(buf, whole.text, length, ": ", depth + 1)))
+		return true;
+	np_buf_add_bytes(buf, text, length);
+	return false;
 }
 
 void np_lang_put(struct np_buf *buf, const char *text)
@@ -190,7 +274,7 @@ void np_lang_put(struct np_buf *buf, const char *text)
 	if (speaking == NP_LANG_EN)
 		np_buf_add(buf, text);
 	else
-		put_filled(buf, text, strlen(text), 0);
+		(void)put_filled(buf, text, strlen(text), 0);
 }
 
 void np_lang_put_parts(struct np_buf *buf, const char *text)
@@ -199,8 +283,21 @@ void np_lang_put_parts(struct np_buf *buf, const char *text)
 		const char *next = strstr(text + 1, "; ");
 		size_t length = next ? (size_t)(next - text) : strlen(text);
 
-		put_filled(buf, text, length, 0);
+		(void)put_filled(buf, text, length, 0);
 		text += length;
+	}
+	np_buf_add(buf, text);
+}
+
+void np_lang_put_lines(struct np_buf *buf, const char *text)
+{
+	while (speaking != NP_LANG_EN && *text) {
+		size_t length = strcspn(text, "\n");
+
+		(void)put_filled(buf, text, length, 0);
+		text += length;
+		if (*text)
+			np_buf_add_char(buf, *text++);
 	}
 	np_buf_add(buf, text);
 }

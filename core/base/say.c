@@ -22,12 +22,25 @@ void np_say_share(struct np_buf *buf, double share)
 		np_buf_printf(buf, "%.*f %%", share > 0 && share < WHOLE_SHARE, 100 * share);
 }
 
+static void put_message(struct np_buf *buf, const char *text)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf said = NP_BUF_INIT;
+
+	np_lang_put(&said, text);
+	buf->failed |= said.failed;
+	if (!said.failed && said.text)
+		np_text_safe(buf, said.text, said.length);
+}
+
 static void put_value(struct np_buf *buf, const struct np_said *value)
 {
 	switch (value->kind) {
 	case NP_SAID_IS_TEXT:
 		np_text_safe(buf, value->text ? value->text : "?",
 			     value->text ? strlen(value->text) : 1);
+		break;
+	case NP_SAID_IS_MSG:
+		put_message(buf, value->text ? value->text : "?");
 		break;
 	case NP_SAID_IS_INT:
 		np_buf_printf(buf, "%" PRId64, value->number);

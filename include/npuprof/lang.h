@@ -37,14 +37,32 @@ bool np_lang_parse(const char *word, enum np_lang *ret);
 /* The language of LC_ALL, LC_MESSAGES or LANG, the first that is set and not empty. */
 enum np_lang np_lang_of_environment(void);
 
+/*
+ * The language that a command line asks for with --lang, before it is read as a whole; else that
+ * of the environment. What is no language is refused later.
+ */
+enum np_lang np_lang_of_line(int argc, char **argv);
+
 /* The text in the language of this thread; itself where that has none. */
 const char *np_lang_text(const char *text);
 
 /*
+ * A text that is shown somewhere else, in a table or after others were put around it: for
+ * tools/po/po_check.py, which looks for texts without a translation. Arguments of functions that
+ * show them, such as np_say(), need no mark.
+ */
+#define NP_MSG(text) text
+
+/*
  * Append a sentence whose gaps are filled already, as reasons of notes are, in the language of
- * this thread: by the entry with gaps that it is an instance of. As it is where there is none.
+ * this thread: by the entry with gaps that it is an instance of, and what is in the gaps likewise,
+ * but not in gaps between quotes: those are names. Where there is none, what stands before and
+ * behind "; " or ": " by itself; else as it is.
  */
 void np_lang_put(struct np_buf *buf, const char *text);
+
+/* The same with every line of a text. */
+void np_lang_put_lines(struct np_buf *buf, const char *text);
 
 /* The same with a text of several sentences, each but the first beginning with "; ". */
 void np_lang_put_parts(struct np_buf *buf, const char *text);

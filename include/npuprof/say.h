@@ -21,6 +21,7 @@
 enum np_said_kind {
 	NP_SAID_NOTHING,
 	NP_SAID_IS_TEXT,
+	NP_SAID_IS_MSG,
 	NP_SAID_IS_INT,
 	NP_SAID_IS_TIME,
 	NP_SAID_IS_BYTES,
@@ -35,7 +36,9 @@ struct np_said {
 	double real;
 };
 
-#define NP_SAID_TEXT(what)  ((struct np_said){ .kind = NP_SAID_IS_TEXT, .text = (what) })
+#define NP_SAID_TEXT(what) ((struct np_said){ .kind = NP_SAID_IS_TEXT, .text = (what) })
+/* A text of ours that is said in the language of this thread: np_lang_put(). */
+#define NP_SAID_MSG(what)   ((struct np_said){ .kind = NP_SAID_IS_MSG, .text = (what) })
 #define NP_SAID_INT(what)   ((struct np_said){ .kind = NP_SAID_IS_INT, .number = (int64_t)(what) })
 #define NP_SAID_TIME(what)  ((struct np_said){ .kind = NP_SAID_IS_TIME, .number = (what) })
 #define NP_SAID_BYTES(what) ((struct np_said){ .kind = NP_SAID_IS_BYTES, .number = (what) })

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "npuprof/lang.h"
+#include "npuprof/say.h"
 #include "npuprof/text.h"
 
 #include "advisor/engine/views/view.h"
@@ -14,7 +16,12 @@
 
 static void heading(struct np_buf *buf, const char *name)
 {
-	np_buf_printf(buf, "  %-*s", INDENT - 2, name);
+	size_t width;
+
+	name = np_lang_text(name);
+	width = np_text_width(name, strlen(name));
+	np_buf_printf(buf, "  %s", name);
+	np_buf_add_repeated(buf, ' ', width < INDENT - 2 ? INDENT - 2 - width : 0);
 }
 
 /* Foreign text, wrapped behind its heading. */
@@ -72,7 +79,7 @@ static void show_params(struct np_buf *buf, const struct adv_rule *rule)
 							: param->value);
 		if (param->unit)
 			np_buf_printf(buf, " %s", param->unit);
-		np_buf_add(buf, param->per_chip ? " (by chip)\n" : "\n");
+		np_buf_add(buf, param->per_chip ? np_lang_text(" (by chip)\n") : "\n");
 	}
 }
 
@@ -89,7 +96,7 @@ static void show_needs(struct np_buf *buf, const struct adv_rule *rule)
 		np_buf_add(buf, need->view);
 		for (size_t c = 0; c < need->columns.count; c++)
 			np_buf_printf(buf, "%s%s", c > 0 ? ", " : ": ", need->columns.item[c]);
-		np_buf_printf(buf, " (%s)\n", adv_view_cure(need->view, NULL));
+		np_say(buf, " ({1})\n", NP_SAID_MSG(adv_view_cure(need->view, NULL)));
 	}
 }
 
@@ -100,7 +107,8 @@ void adv_rule_show(struct np_buf *buf, const struct adv_rule *rule, enum adv_rul
 	line(buf, ":", adv_rule_text_in(rule->title, language), width);
 	line(buf, "why", adv_rule_text_in(rule->about, language), width);
 	line(buf, "dimension", rule->dimension, width);
-	line(buf, "looks at", rule->over_cluster ? "the cluster" : "each rank", width);
+	line(buf, "looks at", np_lang_text(rule->over_cluster ? "the cluster" : "each rank"),
+	     width);
 	show_needs(buf, rule);
 	sql_line(buf, "when", &rule->when);
 	show_params(buf, rule);
@@ -110,12 +118,14 @@ void adv_rule_show(struct np_buf *buf, const struct adv_rule *rule, enum adv_rul
 		heading(buf, i == 0 ? "counts" : "");
 		np_buf_printf(buf, "%s = %s%s\n", rule->summary.item[i].name,
 			      rule->summary.item[i].sql.text,
-			      rule->summary.item[i].over_query ? " (before the filter)" : "");
+			      rule->summary.item[i].over_query
+				      ? np_lang_text(" (before the filter)")
+				      : "");
 	}
 	sql_line(buf, "fires", &rule->fire);
 	for (int i = SEVERITY_COUNT - 1; i >= 0; i--)
 		sql_line(buf, adv_severity_name((enum adv_severity)i), &rule->severity[i]);
-	line(buf, "otherwise", adv_severity_name(rule->otherwise), width);
+	line(buf, "otherwise", np_lang_text(adv_severity_name(rule->otherwise)), width);
 	sql_line(buf, "gain", &rule->gain);
 	line(buf, "basis", adv_rule_text_in(rule->basis, language), width);
 	line(buf, "repair", rule->repair, width);

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 
 #include "collect/rank_list.h"
+#include "npuprof/lang.h"
 #include "npuprof/ranges.h"
 #include "npuprof/text.h"
 
@@ -15,11 +16,14 @@ static void say(const char *fmt, va_list args) NP_PRINTF(1, 0);
 static void say(const char *fmt, va_list args)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf safe = NP_BUF_INIT;
+	NP_CLEANUP(np_buf_release) struct np_buf said = NP_BUF_INIT;
 	char text[2048];
 
 	(void)vsnprintf(text, sizeof(text), fmt, args);
 	np_buf_add(&safe, "npuprof-collect: ");
-	np_text_safe(&safe, text, strlen(text));
+	np_lang_put(&said, text);
+	np_text_safe(&safe, said.failed ? text : said.text,
+		     said.failed ? strlen(text) : said.length);
 	np_buf_add(&safe, "\n");
 	(void)fputs(safe.text, stderr);
 }
