@@ -194,3 +194,8 @@ run timeout -k 10 60 "$collector" -o "$work/prof" --job single --step-start 1 --
 expect_exit 0
 expect_equal "$(each_rank single "r ->> 'state'")" raw
 expect_nothing_left_running
+
+behaviour 'what is written about a job is as doc/schema says'
+run python3 "$NPUPROF_SOURCE/tests/cli/json_schema.py" "$NPUPROF_SOURCE/doc/schema" "$work"/prof/*/npuprof_manifest.json
+expect_exit 0
+expect_no_stdout
