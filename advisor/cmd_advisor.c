@@ -527,9 +527,9 @@ static int write_vendor(const struct advisor_report *report, const struct adviso
 	if (advisor_vendor_files(report, directory, &paths, &err) < 0)
 		status = np_report(NP_EXIT_PARTIAL, "%s", err.text);
 	else if (options->common.format == ADVISOR_TABLE)
-		(void)printf("\nthe page is '%s'%s%s%s\n", paths.html,
-			     paths.xlsx ? ", the workbook '" : "", paths.xlsx ? paths.xlsx : "",
-			     paths.xlsx ? "'" : "");
+		(void)fprintf(np_output_stream(), "\nthe page is '%s'%s%s%s\n", paths.html,
+			      paths.xlsx ? ", the workbook '" : "", paths.xlsx ? paths.xlsx : "",
+			      paths.xlsx ? "'" : "");
 	advisor_vendor_paths_release(&paths);
 	free(directory);
 	return status;
@@ -555,7 +555,8 @@ static int present(struct advisor_session *session)
 	if (options->common.output && !options->common.vendor_files && !options->common.agent &&
 	    advisor_write_files(&report, options->common.output, &err) < 0)
 		status = np_report(NP_EXIT_PARTIAL, "%s", err.text);
-	if (advisor_print(&report, (enum advisor_format)options->common.format, stdout, &err) < 0 ||
+	if (advisor_print(&report, (enum advisor_format)options->common.format, np_output_stream(),
+			  &err) < 0 ||
 	    advisor_answer(&report, options->common.phase_part, &err) < 0)
 		return np_report(NP_EXIT_FAILED, "%s", err.text);
 	/* The old tool writes no files where a line is asked for. */

@@ -239,10 +239,11 @@ static int print(const struct cluster_report *report, const struct cluster_optio
 
 	switch ((enum np_output_format)options->common.format) {
 	case NP_OUTPUT_JSON:
-		return report_json(report, stdout, err);
+		return report_json(report, np_output_stream(), err);
 	case NP_OUTPUT_CSV:
-		return options->common.output ? NP_OK
-					      : report_csv(report, options->table, stdout, err);
+		return options->common.output
+			       ? NP_OK
+			       : report_csv(report, options->table, np_output_stream(), err);
 	case NP_OUTPUT_MD:
 	case NP_OUTPUT_TABLE:
 	default:
@@ -315,8 +316,9 @@ static int present(struct np_analysis *analysis, const struct np_modes *modes,
 		status = err.code == NP_E_USAGE ? np_cmd_usage(&np_cmd_cluster, "%s", err.text)
 						: np_report(NP_EXIT_FAILED, "%s", err.text);
 	if (np_modes_compare(options->modes) && options->common.format == NP_OUTPUT_TABLE)
-		(void)printf("\n'npuprof compare %s %s' explains the difference\n", options->base,
-			     options->common.dirs.item[0]);
+		(void)fprintf(np_output_stream(),
+			      "\n'npuprof compare %s %s' explains the difference\n", options->base,
+			      options->common.dirs.item[0]);
 	report_paths_release(&paths);
 	free(database);
 	return status;

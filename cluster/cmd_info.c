@@ -76,7 +76,7 @@ static int print_csv(const struct info_options *options, const struct info *info
 	if (!options->common.output)
 		return np_csv_write(
 			&info_tables[options->table < INFO_TABLES ? options->table : INFO_RANKS],
-			info, stdout, err);
+			info, np_output_stream(), err);
 	for (int i = 0; i < INFO_TABLES && rc == NP_OK; i++)
 		rc = np_csv_write_below(&info_tables[i], info, options->common.output, err);
 	return rc;
@@ -88,7 +88,7 @@ static int print(const struct info_options *options, const struct info *info, st
 	int rc;
 
 	if (options->common.format == NP_OUTPUT_JSON)
-		return info_json(info, stdout, err);
+		return info_json(info, np_output_stream(), err);
 	if (options->common.format == NP_OUTPUT_CSV)
 		return print_csv(options, info, err);
 	rc = options->table < INFO_TABLES

@@ -198,11 +198,12 @@ static int print(const struct whatif_options *options, const struct whatif_repor
 	int rc;
 
 	if (options->common.format == NP_OUTPUT_JSON)
-		return whatif_json(report, stdout, err);
+		return whatif_json(report, np_output_stream(), err);
 	if (options->common.format == NP_OUTPUT_CSV)
-		return options->common.output ? np_csv_write_below(&whatif_repairs, report,
-								   options->common.output, err)
-					      : np_csv_write(&whatif_repairs, report, stdout, err);
+		return options->common.output
+			       ? np_csv_write_below(&whatif_repairs, report, options->common.output,
+						    err)
+			       : np_csv_write(&whatif_repairs, report, np_output_stream(), err);
 	rc = options->common.format == NP_OUTPUT_MD ? whatif_markdown(report, &buf, err)
 						    : whatif_screen(report, &buf, err);
 	if (rc == NP_OK)

@@ -321,11 +321,11 @@ static int print(const struct compare_report *report, const struct compare_optio
 
 	switch ((enum np_output_format)options->common.format) {
 	case NP_OUTPUT_JSON:
-		return compare_json(report, stdout, err);
+		return compare_json(report, np_output_stream(), err);
 	case NP_OUTPUT_CSV:
 		return options->common.output
 			       ? compare_csv_files(report, options->common.output, err)
-			       : compare_csv(report, options->table, stdout, err);
+			       : compare_csv(report, options->table, np_output_stream(), err);
 	case NP_OUTPUT_MD:
 		rc = compare_markdown(report, &buf, err);
 		break;
@@ -397,7 +397,7 @@ static int write_vendor(const struct compare_report *report, const struct compar
 	if (compare_vendor_files(report, directory, ret_path, &problem) < 0)
 		status = less_than_whole(status, &problem);
 	else if (options->common.format == NP_OUTPUT_TABLE)
-		(void)printf("\nthe workbook is '%s'\n", *ret_path);
+		(void)fprintf(np_output_stream(), "\nthe workbook is '%s'\n", *ret_path);
 	free(directory);
 	return status;
 }

@@ -2,6 +2,7 @@
 /* Finds the place of a file that a command writes, and writes it there. */
 #include "report_output.h"
 
+#include "cli/command/output.h"
 #include "cli/prepare/prepare.h"
 
 #include "npuprof/dirs.h"
@@ -40,11 +41,11 @@ int report_output_write(const struct np_common *common, const char *path, np_fil
 	int rc;
 
 	if (strcmp(path, "-") == 0)
-		return write(context, stdout, err);
+		return write(context, np_output_stream(), err);
 	rc = common->output ? NP_OK : make_parent(path, err);
 	if (rc == NP_OK)
 		rc = np_write_file(path, write, context, err);
 	if (rc == NP_OK && !common->quiet)
-		(void)printf("%s\n", path);
+		(void)fprintf(np_output_stream(), "%s\n", path);
 	return rc;
 }

@@ -53,12 +53,15 @@ int np_cmd_usage(const struct np_cmd *cmd, const char *fmt, ...)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf hint = NP_BUF_INIT;
 	va_list args;
+	bool said;
 
 	if (!np_output_is_first())
 		return NP_EXIT_USAGE;
 	va_start(args, fmt);
-	np_vreport(fmt, args);
+	said = np_vreport(fmt, args);
 	va_end(args);
+	if (!said)
+		return NP_EXIT_USAGE;
 	if (cmd)
 		np_say(&hint, "see 'npuprof {1} -h'\n", NP_SAID_TEXT(cmd->name));
 	else

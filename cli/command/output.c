@@ -81,6 +81,22 @@ int np_output_end(int status)
 	return 1;
 }
 
+/* NULL: stdout, which is no constant that it could begin with. */
+static FILE *diverted;
+
+FILE *np_output_stream(void)
+{
+	return diverted ? diverted : stdout;
+}
+
+FILE *np_output_divert(FILE *stream)
+{
+	FILE *before = np_output_stream();
+
+	diverted = stream;
+	return before;
+}
+
 int np_output_release(struct np_buf *buf)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -88,20 +104,26 @@ int np_output_release(struct np_buf *buf)
 
 	if (np_buf_check(buf, &err) < 0)
 		status = np_report(1, "%s", err.text);
-	else if (fwrite(buf->text, 1, buf->length, stdout) != buf->length)
+	else if (fwrite(buf->text, 1, buf->length, np_output_stream()) != buf->length)
 		status = 1; /* np_output_end() says why */
 	np_buf_release(buf);
 	return status;
 }
 
 static void (*listener)(const char *text);
+static bool (*filter)(const char *text);
 
 void np_output_listen(void (*hear)(const char *text))
 {
 	listener = hear;
 }
 
-void np_vreport(const char *fmt, va_list args)
+void np_output_filter(bool (*may)(const char *text))
+{
+	filter = may;
+}
+
+bool np_vreport(const char *fmt, va_list args)
 {
 	struct np_buf safe = NP_BUF_INIT;
 	struct np_buf said = NP_BUF_INIT;
@@ -111,7 +133,9 @@ void np_vreport(const char *fmt, va_list args)
 	(void)vsnprintf(text, sizeof(text), fmt, args);
 	/* Who reads the first lines and leaves has what they want: "| head" is no failure. */
 	if (*text == '\0' || (ferror(stdout) && nobody_reads()))
-		return;
+		return false;
+	if (filter && !filter(text))
+		return false;
 	/* What was printed before comes before, also where both go to one file. */
 	(void)fflush(stdout);
 	np_text_safe(&safe, text, strlen(text));
@@ -125,6 +149,7 @@ void np_vreport(const char *fmt, va_list args)
 				    : said.text);
 	np_buf_release(&said);
 	np_buf_release(&safe);
+	return true;
 }
 
 int np_report(int status, const char *fmt, ...)
@@ -132,7 +157,7 @@ int np_report(int status, const char *fmt, ...)
 	va_list args;
 
 	va_start(args, fmt);
-	np_vreport(fmt, args);
+	(void)np_vreport(fmt, args);
 	va_end(args);
 	return status;
 }

@@ -29,7 +29,13 @@ void np_output_begin(void);
  */
 int np_output_end(int status);
 
-/* Write `buf` to stdout and release it; returns 0, or 1 if it is incomplete. */
+/* Where the result goes: stdout, unless it was diverted. Commands write it nowhere else. */
+FILE *np_output_stream(void);
+
+/* Let the result go to `stream`; returns where it went before, which ends it when it is given. */
+FILE *np_output_divert(FILE *stream);
+
+/* Write `buf` to np_output_stream() and release it; returns 0, or 1 if it is incomplete. */
 int np_output_release(struct np_buf *buf);
 
 /*
@@ -38,10 +44,15 @@ int np_output_release(struct np_buf *buf);
  * message, and when writing to stdout failed because its reader went away.
  */
 int np_report(int status, const char *fmt, ...) NP_PRINTF(2, 3);
-void np_vreport(const char *fmt, va_list args) NP_PRINTF(1, 0);
+
+/* Likewise; false if nothing was said. */
+bool np_vreport(const char *fmt, va_list args) NP_PRINTF(1, 0);
 
 /* Let `hear` have all that is reported, too; NULL ends it. */
 void np_output_listen(void (*hear)(const char *text));
+
+/* Only what `may` allows is reported from now on; NULL ends it. */
+void np_output_filter(bool (*may)(const char *text));
 
 /*
  * Is this the only process, or the first of those that mpirun started? Help, versions and

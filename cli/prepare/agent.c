@@ -42,8 +42,7 @@ bool agent_begin(const char *command)
 	if (!nowhere)
 		return false;
 	answer.command = command;
-	answer.real = stdout;
-	stdout = nowhere;
+	answer.real = np_output_divert(nowhere);
 	np_jsonout_init(&answer.message, NULL);
 	np_jsonout_object_line(&answer.message, NULL);
 	np_output_listen(hear);
@@ -151,8 +150,7 @@ int agent_end(int status)
 	struct np_buf line = NP_BUF_INIT;
 	int unwritten;
 
-	(void)fclose(stdout);
-	stdout = answer.real;
+	(void)fclose(np_output_divert(answer.real));
 	np_buf_printf(&line, "{\"status\": \"%s\", \"code\": %d, \"message\": ",
 		      failed ? "error" : "success", status);
 	put_message(&line, failed);

@@ -270,50 +270,187 @@ static void put_csv(FILE *to, const char *phase, const char *table, bool first)
 	}
 }
 
-static bool is_captured(const struct np_common *common)
+static bool is_machine(const struct np_common *common)
 {
 	return common->format == NP_OUTPUT_JSON || common->format == NP_OUTPUT_CSV;
 }
 
-static void put_heading(const struct np_common *common, const char *phase, bool first)
+/* --- what is said of several phases is said once ---------------------------------------------- */
+
+/* A message, and the phases that it was not repeated for. */
+struct phase_message {
+	char *text;
+	const char *last; /* phase that it was heard in */
+	NP_VEC(const char *) again;
+};
+
+/* A phase of which there is no result. */
+struct phase_failure {
+	const char *phase;
+	char *reason; /* what was reported last */
+};
+
+/* Commands that run one after the other; reports come without a context. */
+static struct {
+	const struct phases_job *job; /* NULL while none runs */
+	const char *phase;
+	size_t phases;    /* in all */
+	bool heading_due; /* the page of the phase has not begun */
+	bool first;       /* nothing was printed yet */
+	char *reason;     /* reported last in this phase */
+	NP_VEC(struct phase_message) messages;
+	NP_VEC(struct phase_failure) failures;
+} running;
+
+static void put_heading(FILE *to)
 {
+	const struct np_common *common = running.job->common;
 	NP_CLEANUP(np_buf_release) struct np_buf safe = NP_BUF_INIT;
 
-	np_text_safe(&safe, phase, strlen(phase));
-	(void)printf("%s%sphase %s%s\n", first ? "" : "\n",
-		     common->format == NP_OUTPUT_MD ? "# " : "=== ", safe.text ? safe.text : "",
-		     common->format == NP_OUTPUT_MD ? "\n" : " ===");
+	if (!running.heading_due)
+		return;
+	running.heading_due = false;
+	np_text_safe(&safe, running.phase, strlen(running.phase));
+	(void)fprintf(to, "%s%sphase %s%s\n", running.first ? "" : "\n",
+		      common->format == NP_OUTPUT_MD ? "# " : "=== ", safe.text ? safe.text : "",
+		      common->format == NP_OUTPUT_MD ? "\n" : " ===");
+	running.first = false;
 }
 
-/* Run the command for the phase in hand, with what it prints put where it belongs. */
-static int run_one(const struct phases_job *job, const char *phase, bool *first)
+/* A message that was heard of another phase is counted, and said of all at the end. */
+static bool may_say(const char *text)
 {
-	FILE *real = stdout;
+	struct phase_message *message = NULL;
+	const char **again;
+
+	free(running.reason);
+	running.reason = strdup(text);
+	for (size_t i = 0; i < running.messages.count && !message; i++) {
+		if (strcmp(running.messages.item[i].text, text) == 0)
+			message = &running.messages.item[i];
+	}
+	if (message) {
+		if (message->last != running.phase) {
+			message->last = running.phase;
+			again = np_vec_add(&message->again, NULL);
+			if (again)
+				*again = running.phase;
+		}
+		return false;
+	}
+	message = np_vec_add(&running.messages, NULL);
+	if (message)
+		*message = (struct phase_message){ .text = strdup(text), .last = running.phase };
+	if (message && !message->text)
+		running.messages.count--;
+	/* So that one sees of which phase it is. */
+	if (!is_machine(running.job->common)) {
+		put_heading(stdout);
+		(void)fflush(stdout);
+	}
+	return true;
+}
+
+/* So many phases are named. */
+#define MOST_NAMED 3
+
+static void say_again(const struct phase_message *message)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf names = NP_BUF_INIT;
+	size_t count = message->again.count;
+
+	if (count == 0)
+		return;
+	if (count + 1 == running.phases) {
+		(void)np_report(0, "it is the same in all %zu phases", running.phases);
+		return;
+	}
+	for (size_t i = 0; i < count && i < MOST_NAMED; i++)
+		np_buf_printf(&names, "%s%s", i ? ", " : "", message->again.item[i]);
+	if (count > MOST_NAMED)
+		np_buf_printf(&names, " and %zu more", count - MOST_NAMED);
+	(void)np_report(0, "likewise %s %s: %s", count > 1 ? "phases" : "phase",
+			names.text ? names.text : "", message->text);
+}
+
+static void end_running(void)
+{
+	np_output_filter(NULL);
+	for (size_t i = 0; i < running.messages.count; i++) {
+		say_again(&running.messages.item[i]);
+		free(running.messages.item[i].text);
+		np_vec_release(&running.messages.item[i].again);
+	}
+	for (size_t i = 0; i < running.failures.count; i++)
+		free(running.failures.item[i].reason);
+	np_vec_release(&running.messages);
+	np_vec_release(&running.failures);
+	free(NP_STEAL(running.reason));
+	running.job = NULL;
+}
+
+/* --- a phase after the other ----------------------------------------------------------------- */
+
+static void put_part(FILE *to, const char *text)
+{
+	switch ((enum np_output_format)running.job->common->format) {
+	case NP_OUTPUT_JSON:
+		if (running.first)
+			(void)fprintf(to, "{\n  \"schema\": \"%s\",\n  \"phases\": [\n",
+				      running.job->schema);
+		put_json(to, running.phase, text, running.first);
+		running.first = false;
+		break;
+	case NP_OUTPUT_CSV:
+		put_csv(to, running.phase, text, running.first);
+		running.first = false;
+		break;
+	case NP_OUTPUT_TABLE:
+	case NP_OUTPUT_MD:
+	default:
+		put_heading(to);
+		(void)fputs(text, to);
+		break;
+	}
+}
+
+static bool has_failed(int status)
+{
+	return status == NP_EXIT_FAILED || status == NP_EXIT_USAGE;
+}
+
+static void keep_failure(void)
+{
+	struct phase_failure *failure = np_vec_add(&running.failures, NULL);
+
+	if (failure)
+		*failure = (struct phase_failure){ running.phase, NP_STEAL(running.reason) };
+}
+
+/* Run the command for a phase, with what it prints put where it belongs. */
+static int run_one(const struct phases_job *job, const char *phase)
+{
 	char *text = NULL;
 	size_t length = 0;
+	FILE *part = open_memstream(&text, &length);
+	FILE *before;
 	int status;
 
-	job->common->phase_part = phase;
-	if (!is_captured(job->common)) {
-		put_heading(job->common, phase, *first);
-		*first = false;
-		return job->run(job->options);
-	}
-	(void)fflush(real);
-	stdout = open_memstream(&text, &length);
-	if (!stdout) {
-		stdout = real;
+	if (!part)
 		return np_report(NP_EXIT_FAILED, "out of memory for a phase");
-	}
+	job->common->phase_part = phase;
+	running.phase = phase;
+	running.heading_due = true;
+	free(NP_STEAL(running.reason));
+	before = np_output_divert(part);
 	status = job->run(job->options);
-	(void)fclose(stdout);
-	stdout = real;
-	if (text && length > 0 && job->common->format == NP_OUTPUT_JSON)
-		put_json(real, phase, text, *first);
-	else if (text && length > 0)
-		put_csv(real, phase, text, *first);
-	*first = *first && length == 0;
+	(void)np_output_divert(before);
+	(void)fclose(part);
+	if (text && length > 0)
+		put_part(before, text);
 	free(text);
+	if (has_failed(status))
+		keep_failure();
 	return status;
 }
 
@@ -329,15 +466,37 @@ static int worse(int all, int one, bool some)
 	return NP_EXIT_PARTIAL;
 }
 
+static void put_failures(FILE *to)
+{
+	if (running.failures.count == 0)
+		return;
+	(void)fputs("  \"phases_failed\": [", to);
+	for (size_t i = 0; i < running.failures.count; i++) {
+		const struct phase_failure *failure = &running.failures.item[i];
+
+		(void)fputs(i > 0 ? ",\n    { \"phase\": " : "\n    { \"phase\": ", to);
+		put_name(to, failure->phase);
+		(void)fputs(", \"reason\": ", to);
+		put_name(to, failure->reason ? failure->reason : "");
+		(void)fputs(" }", to);
+	}
+	(void)fputs("\n  ],\n", to);
+}
+
+/* Where no phase has a result there is nothing to print. */
 static int end_all(const struct phases_job *job, struct np_phase_times *times, int status)
 {
 	struct np_err err = NP_ERR_INIT;
 	int rc = find_overlaps(times, &err);
+	FILE *to = np_output_stream();
 
-	if (job->common->format == NP_OUTPUT_JSON) {
-		(void)fputs("\n  ],\n", stdout);
-		put_times_json(stdout, times);
-		(void)fputs("}\n", stdout);
+	if (has_failed(status))
+		return status;
+	if (job->common->format == NP_OUTPUT_JSON && !running.first) {
+		(void)fputs("\n  ],\n", to);
+		put_failures(to);
+		put_times_json(to, times);
+		(void)fputs("}\n", to);
 	} else if (rc == NP_OK && times->list.count > 0 && np_common_page(job->common)) {
 		rc = put_times(times, job->common, &err);
 	}
@@ -347,28 +506,29 @@ static int end_all(const struct phases_job *job, struct np_phase_times *times, i
 static int run_all(const struct phases_job *job, char *const *names, size_t count)
 {
 	struct np_phase_times times = { 0 };
-	bool first = true;
 	int status = NP_EXIT_DONE;
 
 	const char *output = job->common->output;
 
+	running.job = job;
+	running.phases = count;
+	running.first = true;
+	np_output_filter(may_say);
 	job->common->phase_times = &times;
-	if (job->common->format == NP_OUTPUT_JSON)
-		(void)printf("{\n  \"schema\": \"%s\",\n  \"phases\": [\n", job->schema);
+	/* What is not in one phase may be in another: a rank, a step, a repair of one. */
 	for (size_t i = 0; i < count; i++) {
 		char *below = job->beside && output ? np_join_path(output, names[i]) : NULL;
 		int one;
 
 		if (below)
 			job->common->output = below;
-		one = run_one(job, names[i], &first);
+		one = run_one(job, names[i]);
 		job->common->output = output;
 		free(below);
 		status = worse(status, one, i > 0);
-		if (one == NP_EXIT_USAGE)
-			break;
 	}
 	status = end_all(job, &times, status);
+	end_running();
 	job->common->phase_times = NULL;
 	job->common->phase_part = NULL;
 	release_times(&times);

@@ -72,6 +72,32 @@ run "$npuprof" advisor -f sarif rl
 expect_exit 2
 expect_stderr_has '--phase'
 
+behaviour 'what is wrong with all phases is said once, and there is no half of a result'
+for form in table json csv; do
+	run "$npuprof" whatif -f $form --fix rank:9 rl
+	expect_exit 2
+	expect_stderr_has "there is no rank '9' in this run" 'it is the same in all 2 phases'
+	expect_equal "$form $(grep -c 'rank .9' stderr)" "$form 1"
+	[ $form = table ] || expect_equal "$form $(wc -c <stdout)" "$form 0"
+done
+mkdir alone-rank
+for minute in 10 20 30; do
+	to=alone-rank/host0_200_202501090816${minute}000_ascend_pt
+	mkdir -p $to && cp -r "$(dirname "$(ls rl/ref_log_prob/*/profiler_info_0.json)")"/* $to
+done
+run "$npuprof" whatif alone-rank
+expect_exit 1
+expect_equal "$(grep -c 'nothing to replay' stderr) $(grep -c '=== phase' stdout)" '1 1'
+expect_stderr_has 'it is the same in all 3 phases'
+
+behaviour 'what is wrong with some phases leaves the others, and is listed'
+"$synth" -q -o mixed/critic "${small[@]}" || exit 1
+"$synth" -q -o mixed/rollout --ranks 2 --steps 2 --layers 2 --kernels-per-layer 3 --seed 3 || exit 1
+run "$npuprof" whatif -q -f json --fix rank:3 mixed
+expect_exit 3
+expect_equal "$(of_json "json_array_length(j, '\$.phases'), j ->> '\$.phases[0].phase', j ->> '\$.phases_failed[0].phase',
+	j ->> '\$.phases_failed[0].reason' LIKE '%no rank%3%'")" '1|critic|rollout|1'
+
 behaviour 'compare pairs phases by name, and says which have no other'
 cp -r rl new
 "$synth" -q -o new/critic_update "${small[@]}" --slow-rank 1:2 || exit 1
