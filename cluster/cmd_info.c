@@ -108,6 +108,7 @@ static int show(const struct info_options *options, const struct np_run *run,
 	struct np_readiness analyses[NP_ANALYSIS_COUNT];
 	const struct cluster_report report = { .dirs = dirs->item,
 					       .dir_count = dirs->count,
+					       .phase = options->common.phase_part,
 					       .from_summaries = options->common.from_summaries };
 	struct info info = { .run = run,
 			     .analyses = analyses,

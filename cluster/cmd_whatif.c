@@ -220,6 +220,7 @@ static int show(const struct whatif_options *options, const struct np_analysis *
 					 .input = prepare_input(&options->common, analysis->run),
 					 .dirs = options->common.dirs.item,
 					 .dir_count = options->common.dirs.count,
+					 .phase = options->common.phase_part,
 					 .from_summaries = options->common.from_summaries,
 					 .width = np_output_width(stdout),
 					 .color = np_common_color(&options->common, stdout) };

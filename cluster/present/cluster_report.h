@@ -21,6 +21,7 @@ struct cluster_report {
 	const char *input;            /* the directory, as the user gave it */
 	const char *const *dirs;      /* all of them */
 	size_t dir_count;
+	const char *phase; /* that was read of several; or NULL */
 	bool from_summaries;
 	const char *database; /* the merged database; NULL if it could not be written */
 	size_t width;

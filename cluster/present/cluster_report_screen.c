@@ -430,6 +430,10 @@ void report_put_command(struct np_grid *grid, const struct cluster_report *repor
 		np_buf_add(&line, " -d ");
 		np_text_quoted(&line, report->dirs[i]);
 	}
+	if (report->phase) {
+		np_buf_add(&line, " --phase ");
+		np_text_quoted(&line, report->phase);
+	}
 	np_buf_add(&line, options);
 	np_grid_cell(grid, np_lang_text(why));
 	np_grid_cell(grid, line.text);

@@ -368,8 +368,19 @@ static void put_summary_line(struct np_buf *buf, const struct whatif_report *rep
 	np_buf_add(buf, "\n");
 }
 
+/* Without intervals of kernels nobody computes in the replay: then the factors are not known. */
+static bool knows_efficiency(const struct np_efficiency *each)
+{
+	return each->most > 0;
+}
+
 static void put_efficiency_section(struct np_buf *buf, const struct np_efficiency *each)
 {
+	if (!knows_efficiency(each)) {
+		np_buf_add(buf, "how much of the step computes is not known here: there are no"
+				" intervals of kernels\n");
+		return;
+	}
 	np_buf_printf(
 		buf,
 		"%.0f %% of the step computes = load balance %.0f %% x serialisation %.0f %% x"
@@ -579,6 +590,10 @@ static void put_factors(struct np_jsonout *out, const struct np_efficiency *effi
 
 static void put_efficiency(struct np_jsonout *out, const struct np_efficiency *efficiency)
 {
+	if (!knows_efficiency(efficiency)) {
+		np_jsonout_null(out, "efficiency");
+		return;
+	}
 	np_jsonout_object_line(out, "efficiency");
 	put_factors(out, efficiency);
 	np_jsonout_end(out);

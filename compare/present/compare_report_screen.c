@@ -435,6 +435,10 @@ static int put_next(struct np_section *section, const struct compare_report *rep
 		return np_fail_nomem(err, "the screen");
 	np_buf_add(&line, "npuprof advisor -d ");
 	np_text_quoted(&line, report->input[CMP_NEW]);
+	if (report->phase) {
+		np_buf_add(&line, " --phase ");
+		np_text_quoted(&line, report->phase);
+	}
 	np_grid_cell(section->grid, np_lang_text("what to change in the new run:"));
 	np_grid_cell(section->grid, line.text);
 	np_say(&section->text, "every table as a file: the same with -o DIR; one of them here: with"
