@@ -18,9 +18,9 @@ figures() {
 			FROM json_each(part, '\$.steps') AS s, json_each(s.value, '\$.ranks') AS r) FROM p"
 }
 
-# made <layout> <form>
+# made <layout> <form> [option]...
 made() {
-	rm -rf made && "$synth" -q -o made --layout "$1" --format "$2" "${small[@]}" && figures made
+	rm -rf made && "$synth" -q -o made --layout "$1" --format "$2" "${@:3}" "${small[@]}" && figures made
 }
 
 for form in db text msprof-text; do
@@ -41,6 +41,25 @@ behaviour 'names of vLLM say ranks and coordinates'
 made vllm db >other
 expect_equal "$(sqlite3 :memory: "SELECT group_concat((value ->> 'rank') || (value ->> 'dp') || (value ->> 'tp') || (value ->> 'ep'), ' ')
 	FROM json_each(readfile('stdout.json'), '\$.steps[0].ranks')")" '0000 1011 2102 3113'
+
+for form in kineto kineto-gpu; do
+	behaviour "$form: names of SGLang say ranks and coordinates, and its stages are phases"
+	made usual $form >usual.$form
+	made sglang $form >other
+	expect_equal "$status $(cut -d'|' -f1-2 other)" '0 |4'
+	expect 'sglang has the figures of the usual one' diff usual.$form other
+	expect_equal "$(sqlite3 :memory: "SELECT group_concat((value ->> 'rank') || (value ->> 'dp') || (value ->> 'tp'), ' ')
+		FROM json_each(readfile('stdout.json'), '\$.steps[0].ranks')")" '000 101 210 311'
+	made sglang-stages $form --gzip >other
+	expect_equal "$status $(cut -d'|' -f1-2 other | tr '\n' ' ')" '0 DECODE|4 EXTEND|4 '
+	cut -d'|' -f2- usual.$form >usual
+	expect 'the first is as the usual one' diff usual <(tail -1 other | cut -d'|' -f2-)
+done
+
+behaviour 'SGLang on NPUs: no file and no name says the rank, but host and device do'
+made sglang db >other
+expect_equal "$status" 0
+expect 'sglang has the figures of the usual one' diff usual.db other
 
 for form in db text; do
 	behaviour "$form: roles, steps and windows are phases"
@@ -67,3 +86,9 @@ expect_exit 2
 expect_stderr_has '--layout flat goes with'
 run "$synth" -q -o none --layout outputs --format msmonitor
 expect_exit 2
+run "$synth" -q -o none --layout sglang --dp 2 --pp 2 --format kineto
+expect_exit 2
+expect_stderr_has '--layout sglang goes with --dp or --pp, not with both'
+run "$synth" -q -o none --layout sglang-stages --format db
+expect_exit 2
+expect_stderr_has '--layout sglang-stages goes with --format kineto'

@@ -15,10 +15,12 @@ const struct syn_layout syn_layouts[] = {
 	{ SYN_PLACE_VLLM, one_part },         { SYN_PLACE_USUAL, roles },
 	{ SYN_PLACE_USUAL, steps_and_roles }, { SYN_PLACE_USUAL, windows },
 	{ SYN_PLACE_OUTPUTS, one_part },      { SYN_PLACE_FILES, one_part },
+	{ SYN_PLACE_SGLANG, one_part },       { SYN_PLACE_SGLANG, windows },
 };
 
-const char *const syn_layout_names[] = { "usual",   "flat",    "vllm",  "verl", "verl-steps",
-					 "windows", "outputs", "files", NULL };
+const char *const syn_layout_names[] = { "usual",      "flat",          "vllm",    "verl",
+					 "verl-steps", "windows",       "outputs", "files",
+					 "sglang",     "sglang-stages", NULL };
 
 const struct syn_layout *syn_layout_of(const struct syn_config *config)
 {
@@ -32,7 +34,9 @@ bool syn_has_metadata(const struct syn_config *config)
 
 bool syn_knows_rank(const struct syn_config *config)
 {
-	return !config->no_rank_id && syn_layout_of(config)->placing != SYN_PLACE_VLLM;
+	enum syn_placing placing = syn_layout_of(config)->placing;
+
+	return !config->no_rank_id && placing != SYN_PLACE_VLLM && placing != SYN_PLACE_SGLANG;
 }
 
 int syn_layout_check(const struct syn_config *config, struct np_err *err)
@@ -40,6 +44,11 @@ int syn_layout_check(const struct syn_config *config, struct np_err *err)
 	enum syn_placing placing = syn_layout_of(config)->placing;
 	bool special = placing != SYN_PLACE_USUAL;
 
+	/* Names of servers count stages before replicas, jobs that train the other way round. */
+	if ((placing == SYN_PLACE_VLLM || placing == SYN_PLACE_SGLANG) && config->dp > 1 &&
+	    config->pp > 1)
+		return np_fail(err, NP_E_USAGE, "--layout %s goes with --dp or --pp, not with both",
+			       syn_layout_names[config->layout]);
 	for (int32_t rank = 0; rank < config->ranks && special; rank++) {
 		const struct syn_form *form = syn_form_of(config, rank);
 		bool framework = syn_has_framework(form);
@@ -50,6 +59,16 @@ int syn_layout_check(const struct syn_config *config, struct np_err *err)
 		if (placing == SYN_PLACE_VLLM && form->maker != SYN_TORCH)
 			return np_fail(err, NP_E_USAGE,
 				       "--layout vllm goes with --format db, text and both");
+		if (placing == SYN_PLACE_SGLANG && form->maker != SYN_TORCH &&
+		    form->maker != SYN_KINETO)
+			return np_fail(err, NP_E_USAGE,
+				       "--layout sglang goes with --format db, text, both, kineto"
+				       " and kineto-gpu");
+		if (form->maker != SYN_KINETO && syn_layout_of(config)->parts == windows &&
+		    placing == SYN_PLACE_SGLANG)
+			return np_fail(err, NP_E_USAGE,
+				       "--layout sglang-stages goes with --format kineto and"
+				       " kineto-gpu");
 		if (form->maker == SYN_MSMONITOR || form->maker == SYN_NSYS ||
 		    (form->maker == SYN_MSPROF && !form->text))
 			return np_fail(err, NP_E_USAGE,

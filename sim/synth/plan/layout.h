@@ -15,6 +15,7 @@ enum syn_placing {
 	SYN_PLACE_USUAL,
 	SYN_PLACE_FLAT,    /* databases side by side, nothing else */
 	SYN_PLACE_VLLM,    /* names have coordinates, and no file has the rank */
+	SYN_PLACE_SGLANG,  /* likewise names of traces; those of directories have none */
 	SYN_PLACE_OUTPUTS, /* rank_<n>/ASCEND_PROFILER_OUTPUT, or …/mindstudio_profiler_output */
 	SYN_PLACE_FILES,   /* the files of these in rank_<n> */
 };

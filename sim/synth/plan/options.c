@@ -72,7 +72,7 @@ static const struct option options[] = {
 
 	{ .section = "Form", .name = "format", .argument = "FORM", .help = "db, text, both, msprof-db, msprof-text, mindspore-db, mindspore-text, msmonitor, msmonitor-jsonl, nsys, kineto, kineto-gpu (default db)", .type = CHOICE, .offset = AT(form), .choices = syn_form_names },
 	{ .name = "format-of", .argument = "R:FORM", .help = "another form for one rank; may be given several times", .type = FORM_OF },
-	{ .name = "layout", .argument = "LAYOUT", .help = "usual, flat, vllm, verl, verl-steps, windows, outputs, files: how captures lie in directories (default usual)", .type = CHOICE, .offset = AT(layout), .choices = syn_layout_names },
+	{ .name = "layout", .argument = "LAYOUT", .help = "usual, flat, vllm, verl, verl-steps, windows, outputs, files, sglang, sglang-stages: how captures lie in directories (default usual)", .type = CHOICE, .offset = AT(layout), .choices = syn_layout_names },
 	{ .name = "gzip", .help = "traces are compressed (.json.gz)", .type = FLAG, .offset = AT(gzip) },
 	{ .name = "unclosed-trace", .help = "traces without their last bracket, as a crash leaves them", .type = FLAG, .offset = AT(unclosed_trace) },
 	{ .name = "slices", .argument = "N", .help = "traces of msprof in N files", .type = COUNT, .offset = AT(slices), .minimum = 1, .maximum = 1000 },

@@ -45,6 +45,23 @@ static void add_coordinates(const struct syn_rank_info *info, struct np_buf *buf
 		      place->tp + place->pp * (int)config->tp);
 }
 
+/* As SGLang calls a trace: sizes of 1 are left out, and stages are traced one after the other. */
+static void add_sglang(const struct syn_rank_info *info, struct np_buf *buf)
+{
+	static const char *const stages[] = { "EXTEND", "DECODE" };
+	const struct syn_config *config = info->config;
+	const struct syn_place *place = &info->place;
+
+	np_buf_printf(buf, "1736410576.97616%d-TP-%d", (int)config->part, place->tp);
+	if (config->dp > 1)
+		np_buf_printf(buf, "-DP-%d", place->dp);
+	if (config->pp > 1)
+		np_buf_printf(buf, "-PP-%d", place->pp);
+	if (syn_layout_of(config)->parts[1])
+		np_buf_printf(buf, "-%s", stages[config->part]);
+	np_buf_printf(buf, ".trace.json%s", config->gzip ? ".gz" : "");
+}
+
 void syn_rank_dir(const struct syn_rank_info *info, struct np_buf *buf)
 {
 	if (syn_layout_of(info->config)->placing == SYN_PLACE_OUTPUTS ||
@@ -78,6 +95,10 @@ void syn_rank_dir(const struct syn_rank_info *info, struct np_buf *buf)
 		np_buf_printf(buf, "nsys_rank%d.sqlite", info->place.rank);
 		break;
 	case SYN_KINETO:
+		if (syn_layout_of(info->config)->placing == SYN_PLACE_SGLANG) {
+			add_sglang(info, buf);
+			break;
+		}
 		np_buf_printf(buf, "%s_%d.%" PRId64 ".pt.trace.json%s", info->host, (int)info->pid,
 			      SYN_EPOCH_NS + info->place.rank, info->config->gzip ? ".gz" : "");
 		break;

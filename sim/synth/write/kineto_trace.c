@@ -454,7 +454,7 @@ static void put_head(struct kineto *kineto)
 	if (kineto->gpu)
 		SYN_PUT(out, "\n  \"cupti_version\": 22,\n  \"cuda_runtime_version\": 12040,"
 			     "\n  \"cuda_driver_version\": 12050,");
-	if (!kineto->info->config->no_rank_id)
+	if (syn_knows_rank(kineto->info->config))
 		put_job(kineto);
 	SYN_PUT(out, "\n  \"displayTimeUnit\": \"ms\",\n  \"baseTimeNanoseconds\": ");
 	syn_put_int(out, BASE_NS);
