@@ -19,7 +19,7 @@ struct compare_report {
 	const struct cmp_views *views; /* what --view asked for */
 	const char *input[CMP_SIDES];
 	const char *phase; /* that was read of several; or NULL */
-	bool no_details; /* tables call by call are not wanted */
+	bool no_details;   /* tables call by call are not wanted */
 	size_t top;
 	size_t width;
 	bool color;
