@@ -1,20 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `npuprof memory`: what fills the memory of each rank, from snapshots of its allocator. */
+/* `npuprof memory`: what fills the memory of each rank, from snapshots and profiles. */
 #include "cli/command/cmd.h"
 #include "cli/command/common.h"
 #include "cli/command/output.h"
+#include "cli/prepare/prepare.h"
+#include "engine/mem_tables.h"
 #include "memory_report.h"
 
 #include "npuprof/dirs.h"
+#include "npuprof/ranges.h"
+#include "npuprof/run.h"
 #include "npuprof/text.h"
+#include "npuprof/workers.h"
 
 /* Directories below directories; deeper ones are not looked into. */
 #define DEPTH_MOST 8
 
 struct memory_options {
 	struct np_common common;
+	struct np_opt_list picks; /* none: runs are loaded as discovery finds them */
 	const char *at;
 	int by;
+	const char *step_frame;
+	const char *parallel;
+	const char *device_memory;
+	const char *table;
 	int64_t rank;
 	int64_t top;
 	struct np_opt_list with;
@@ -23,10 +33,16 @@ struct memory_options {
 };
 
 static const char *const bys[] = {
-	[MEM_BY_USER] = "stack", [MEM_BY_INNER] = "inner",       [MEM_BY_FULL] = "full",
-	[MEM_BY_SIZE] = "size",  [MEM_BY_LIFETIME] = "lifetime", NULL,
+	[MEM_BY_USER] = "stack",        [MEM_BY_INNER] = "inner",
+	[MEM_BY_FULL] = "full",         [MEM_BY_OP] = "op",
+	[MEM_BY_MODULE] = "module",     [MEM_BY_SIZE] = "size",
+	[MEM_BY_LIFETIME] = "lifetime", NULL,
 };
-static const char *const formats[] = { "table", "json", "csv", "md", NULL };
+
+const char *memory_by_name(enum mem_by by)
+{
+	return bys[by];
+}
 
 static const struct np_opt own_options[] = {
 	{
@@ -34,7 +50,9 @@ static const struct np_opt own_options[] = {
 		.kind = NP_OPT_TEXT,
 		.offset = offsetof(struct memory_options, at),
 		.value = "MOMENT",
-		.help = "what fills the memory at peak, at the end, or after the event of this number",
+		.help = "what fills the memory at peak, at end, at the peak of step:N, after event:N, "
+			"or at time:T, ns of its clock or 1.5s from its beginning on; a number is a "
+			"step where steps are known, else an event",
 		.preset = "peak",
 	},
 	{
@@ -43,9 +61,36 @@ static const struct np_opt own_options[] = {
 		.offset = offsetof(struct memory_options, by),
 		.value = "WHAT",
 		.help = "put blocks together by the innermost frame of the user's code, the innermost "
-			"of all, the whole stack, size or lifetime",
+			"of all, the whole stack, operator, module, size or lifetime; profiles have "
+			"no stacks, so theirs are by operator",
 		.choices = bys,
 		.preset = "stack",
+	},
+	{
+		.name = "step-frame",
+		.kind = NP_OPT_TEXT,
+		.offset = offsetof(struct memory_options, step_frame),
+		.value = "FRAME",
+		.help = "in snapshots, a step begins with the first allocation of this file:line or "
+			"function",
+		.preset_words = "marks of the profiler, where there are any",
+	},
+	{
+		.name = "parallel",
+		.kind = NP_OPT_TEXT,
+		.offset = offsetof(struct memory_options, parallel),
+		.value = "SIZES",
+		.help = "the parallel dimensions of a job whose snapshots have no profile beside "
+			"them, as tp:2,pp:4,dp:2",
+		.preset_words = "those of the profiles",
+	},
+	{
+		.name = "device-memory",
+		.kind = NP_OPT_TEXT,
+		.offset = offsetof(struct memory_options, device_memory),
+		.value = "SIZE",
+		.help = "what a device has, such as 64GB or 60GiB",
+		.preset_words = "what was there when one ran out",
 	},
 	{
 		.name = "top",
@@ -84,17 +129,7 @@ static const struct np_opt whatif_options[] = {
 	},
 };
 
-static const struct np_opt input_options[] = {
-	{
-		.letter = 'd',
-		.name = "dir",
-		.kind = NP_OPT_LIST,
-		.fill = NP_FILL_DIRECTORY,
-		.offset = offsetof(struct memory_options, common.dirs),
-		.value = "PATH",
-		.help = "read this snapshot, or those below this directory (*.pickle, *.pkl); may be "
-			"repeated; a bare argument means the same",
-	},
+static const struct np_opt snapshot_options[] = {
 	{
 		.name = "rank",
 		.kind = NP_OPT_INTEGER,
@@ -106,63 +141,41 @@ static const struct np_opt input_options[] = {
 		.low = -1,
 		.high = INT32_MAX,
 	},
-};
-
-static const struct np_opt output_options[] = {
 	{
-		.letter = 'f',
-		.name = "format",
-		.kind = NP_OPT_CHOICE,
-		.offset = offsetof(struct memory_options, common.format),
-		.value = "FORMAT",
-		.help = "print the result as",
-		.choices = formats,
-		.preset = "table",
-	},
-	{
-		.name = "no-color",
-		.kind = NP_OPT_FLAG,
-		.offset = offsetof(struct memory_options, common.no_color),
-		.help = "print without colours, as with NO_COLOR in the environment",
-	},
-	{
-		.letter = 'q',
-		.name = "quiet",
-		.kind = NP_OPT_FLAG,
-		.offset = offsetof(struct memory_options, common.quiet),
-		.help = "say nothing on standard error but failures",
+		.name = "table",
+		.kind = NP_OPT_TEXT,
+		.offset = offsetof(struct memory_options, table),
+		.value = "NAME",
+		.help = "with -f csv, print this table",
+		.preset_words = "np_memory_group",
 	},
 };
 
 static const struct np_opt_group groups[] = {
 	{ "Memory", own_options, NP_COUNT(own_options), 0 },
 	{ "What if", whatif_options, NP_COUNT(whatif_options), 0 },
-	{ "Input", input_options, NP_COUNT(input_options), 0 },
-	{ "Output", output_options, NP_COUNT(output_options), 0 },
+	{ "Snapshots and tables", snapshot_options, NP_COUNT(snapshot_options), 0 },
+	NP_GROUP_INPUT(struct memory_options, common),
+	NP_GROUP_OUTPUT(struct memory_options, common),
+	NP_GROUP_RUNNING(struct memory_options, common),
 	NP_GROUP_GENERAL,
 };
 
-static const struct np_opt_operand operand = {
-	.option = { .kind = NP_OPT_LIST,
-		    .fill = NP_FILL_DIRECTORY,
-		    .value = "PATH",
-		    .offset = offsetof(struct memory_options, common.dirs) },
-	.least = 1,
-	.most = NP_OPERANDS_ANY,
-};
+static const struct np_opt_operand operand = NP_OPERAND_DIRS(struct memory_options, common);
 
 static int cmd_memory(int argc, const char *const *argv);
 
 const struct np_cmd np_cmd_memory = {
 	.name = "memory",
 	.topic = "Analysing a run",
-	.synopsis = "[options] [-d] PATH...",
-	.summary = "what fills the memory of each rank, from snapshots of its allocator",
+	.synopsis = "[options] [-d] DIR...",
+	.summary = "what fills the memory of each rank, from snapshots and profiles",
 	.about =
-		"Reads memory snapshots of torch_npu and torch, as plain data: nothing in them can "
-		"run. Tells the peaks of allocated and reserved memory, what fills them, how much "
-		"is fragmentation, what was never freed and what grows, and what other settings of "
-		"the allocator would do. The inputs are not changed.",
+		"Reads memory snapshots of torch_npu and torch (*.pickle, *.pkl; as plain data: "
+		"nothing in them can run) and the memory tables of profiles below DIR. Tells the "
+		"peaks of allocated and reserved memory, what fills them, which ranks need more than "
+		"others and why, how much is fragmentation, what was never freed and what grows, and "
+		"what other settings of the allocator would do. The inputs are not changed.",
 	.run = cmd_memory,
 	.options = { .groups = groups, .count = NP_COUNT(groups), .operand = &operand },
 	.statuses = NP_EXITS_GATE,
@@ -171,11 +184,12 @@ const struct np_cmd np_cmd_memory = {
 /* What is being done. */
 struct memory_job {
 	const struct memory_options *options;
-	size_t at; /* event, if `at_event` */
-	bool at_event;
-	bool at_end;
-	uint64_t most; /* of the gate */
-	struct np_names files;
+	struct mem_rank_options how;
+	struct np_parallel parallel; /* .known is false: not given */
+	const struct np_relation *table;
+	uint64_t most;             /* of the gate */
+	struct np_names files;     /* snapshots */
+	NP_VEC(const char *) runs; /* where profiles may be */
 	struct np_notes notes;
 	struct memory_report report;
 };
@@ -222,216 +236,214 @@ static int find_files(struct memory_job *job, const char *dir, unsigned depth, s
 	return rc;
 }
 
+/* Which inputs are snapshots, and where profiles may be: directories may have both. */
 static int find_all(struct memory_job *job, struct np_err *err)
 {
 	const struct np_opt_list *dirs = &job->options->common.dirs;
 	int rc = NP_OK;
 
 	for (size_t i = 0; rc == NP_OK && i < dirs->count; i++) {
-		size_t before = job->files.list.count;
-		char *path;
+		bool directory = np_is_directory(dirs->item[i]);
+		const char **run = NULL;
+		char *path = NULL;
 
-		if (np_is_directory(dirs->item[i])) {
-			rc = find_files(job, dirs->item[i], 0, err);
-			if (rc == NP_OK && job->files.list.count == before)
-				rc = np_fail(err, NP_E_NOTFOUND,
-					     "no memory snapshot (*.pickle, *.pkl) below '%s'",
-					     dirs->item[i]);
-			continue;
+		if (directory || !is_snapshot(dirs->item[i])) {
+			run = np_vec_add(&job->runs, err);
+			if (!run)
+				return NP_E_NOMEM;
+			*run = dirs->item[i];
 		}
+		if (directory)
+			rc = find_files(job, dirs->item[i], 0, err);
+		if (run)
+			continue;
 		path = strdup(dirs->item[i]);
 		rc = path ? add_file(job, path, err) : np_fail_nomem(err, "a path");
 	}
 	return rc;
 }
 
-/* rank3, rank_3, rank-3 in a name. */
-static bool rank_in(const char *name, int64_t *ret)
+static int read_snapshot(struct memory_job *job, const char *path, struct np_err *err)
 {
-	for (const char *at = strstr(name, "rank"); at; at = strstr(at + 1, "rank")) {
-		const char *digits = at + 4 + (at[4] == '_' || at[4] == '-');
-		size_t length = strspn(digits, "0123456789");
+	const struct memory_options *options = job->options;
+	int64_t rank = options->rank >= 0 ? options->rank : mem_rank_in_name(path);
+	uint64_t trailing = 0;
+	int rc;
 
-		/* Eight digits and more are a time. */
-		if (length > 0 && length < 8 && np_text_to_int(digits, length, ret))
-			return true;
-	}
-	return false;
+	if (options->common.ranks.set && rank != NP_UNKNOWN &&
+	    !np_ranges_has(options->common.ranks.set, rank))
+		return NP_OK;
+	rc = mem_rank_read(path, rank, &job->how, &job->report.ranks, &trailing, err);
+	if (rc == NP_OK && trailing > 0 && !options->common.quiet)
+		(void)np_report(0, "'%s': %llu bytes behind the end of the pickle were not read",
+				path, (unsigned long long)trailing);
+	return rc;
 }
 
-/* snapshot_<Y-m-d-H-M>_<rank>.pickle */
-static bool rank_of_mindspeed(const char *name, int64_t *ret)
-{
-	const char *at = name + strlen("snapshot_");
-	size_t stamp;
-	size_t dashes = 0;
+/* --- profiles ----------------------------------------------------------------------------------
+ */
 
-	if (!np_text_begins(name, "snapshot_"))
-		return false;
-	stamp = strspn(at, "0123456789-");
-	for (size_t i = 0; i < stamp; i++)
-		dashes += at[i] == '-';
-	if (dashes != 4 || at[stamp] != '_')
-		return false;
-	at += stamp + 1;
-	stamp = strspn(at, "0123456789");
-	return stamp > 0 && stamp < 8 && at[stamp] == '.' && np_text_to_int(at, stamp, ret);
+/* One rank of a run: each on a thread of its own. */
+struct profile_slot {
+	mem_ranks ranks;
+	struct np_notes notes;
+	struct np_err err;
+	int rc;
+};
+
+struct profile_pass {
+	const struct memory_job *job;
+	const struct np_run *run;
+	struct profile_slot *slots;
+};
+
+static void read_profile(void *context, size_t index)
+{
+	const struct profile_pass *pass = context;
+	struct profile_slot *slot = &pass->slots[index];
+
+	if (pass->run->ranks[index])
+		slot->rc = mem_rank_profile(pass->run, index, &pass->job->how, &slot->ranks,
+					    &slot->notes, &slot->err);
 }
 
-static int64_t find_rank(const struct memory_job *job, const char *path)
+/* What was found of a rank; a failure costs the rank. */
+static int take_slot(struct memory_job *job, const struct np_run *run,
+		     const struct np_cluster *cluster, size_t index, struct profile_slot *slot,
+		     struct np_err *err)
 {
-	const char *name = np_text_last_part(path);
-	char *above = strndup(path, (size_t)(name - path));
-	int64_t rank = NP_UNKNOWN;
-	bool found = rank_in(name, &rank) || rank_of_mindspeed(name, &rank);
+	const struct np_source_files *source = &run->sources.item[index];
 
-	/* Only the directory of the file itself: those above may be of anything. */
-	if (!found && above && strlen(above) > 1) {
-		above[strlen(above) - 1] = '\0';
-		found = rank_in(np_text_last_part(above), &rank);
-	}
-	free(above);
-	if (!found)
-		rank = NP_UNKNOWN;
-	if (job->options->rank >= 0 && job->files.list.count == 1)
-		rank = job->options->rank;
-	return rank;
-}
+	np_notes_move(&job->notes, &slot->notes);
+	if (slot->rc == NP_E_NOMEM)
+		return np_fail(err, slot->rc, "%s", slot->err.text);
+	if (slot->rc < 0)
+		np_note_add(&job->notes, NP_NOTE_SKIPPED, source->rank, source->dir, "memory", "%s",
+			    slot->err.text);
+	for (size_t i = 0; i < slot->ranks.count; i++) {
+		struct mem_rank *added = np_vec_add(&job->report.ranks, err);
 
-/* What the process could have: reserved and what the device still had, when it ran out. */
-static int find_limit(struct memory_result *result, struct np_err *err)
-{
-	const struct mem_history *history = result->history;
-
-	result->limit = NP_UNKNOWN;
-	for (size_t i = history->count; i > 0; i--) {
-		struct mem_layout layout;
-		int rc;
-
-		if (history->events[i - 1].action != SNAP_OOM)
-			continue;
-		rc = history_state(history, i - 1, &layout, err);
-		result->limit = (int64_t)(layout.reserved + history->events[i - 1].address);
-		layout_release(&layout);
-		return rc;
+		if (!added)
+			return NP_E_NOMEM;
+		*added = slot->ranks.item[i];
+		added->place = cluster->coordinates[index];
+		if (added->place.pp < 0)
+			added->place.pp = np_cluster_stage_at(cluster, index);
+		slot->ranks.item[i] = (struct mem_rank){ 0 };
 	}
 	return NP_OK;
 }
 
-static int measure(struct memory_job *job, struct memory_result *result, struct np_err *err)
+/* Snapshots of ranks of this run are where the ranks are. */
+static int place_snapshots(struct memory_job *job, const struct np_run *run,
+			   const struct np_cluster *cluster, struct np_err *err)
 {
-	struct mem_history *history = result->history;
-	struct mem_layout layout;
+	for (size_t i = 0; i < job->report.ranks.count; i++) {
+		struct mem_rank *rank = &job->report.ranks.item[i];
+		size_t index = rank->rank >= 0 && rank->rank <= INT32_MAX
+				       ? np_run_index(run, (int32_t)rank->rank)
+				       : SIZE_MAX;
+
+		if (rank->source != MEM_SNAPSHOT || index == SIZE_MAX)
+			continue;
+		rank->place = cluster->coordinates[index];
+		if (rank->place.pp < 0)
+			rank->place.pp = np_cluster_stage_at(cluster, index);
+		if (rank->host || !run->sources.item[index].host)
+			continue;
+		rank->host = strdup(run->sources.item[index].host);
+		if (!rank->host)
+			return np_fail_nomem(err, "a host");
+	}
+	return NP_OK;
+}
+
+static int measure_run(struct memory_job *job, const struct np_run *run, struct np_err *err)
+{
+	NP_CLEANUP(np_cluster_freep) struct np_cluster *cluster = NULL;
+	const struct np_workers workers = { .threads = (size_t)job->options->common.jobs };
+	size_t count = run->sources.count;
+	struct profile_slot *slots = calloc(count + 1, sizeof(*slots));
+	struct profile_pass pass = { job, run, slots };
+	int rc = slots ? np_cluster_build(run, &cluster, err) : np_fail_nomem(err, "ranks");
+
+	if (rc == NP_OK)
+		np_workers_run(&workers, count, read_profile, &pass);
+	for (size_t i = 0; slots && i < count; i++) {
+		if (rc == NP_OK)
+			rc = take_slot(job, run, cluster, i, &slots[i], err);
+		mem_ranks_release(&slots[i].ranks);
+		np_notes_release(&slots[i].notes);
+	}
+	free(slots);
+	return rc < 0 ? rc : place_snapshots(job, run, cluster, err);
+}
+
+/* Load the run, of one phase if there are several, and add its ranks. */
+static int read_run(struct memory_job *job, const char *phase, struct np_run **ret,
+		    struct np_err *err)
+{
+	struct np_common common = job->options->common;
 	int rc;
 
-	result->at = history->allocated.at;
-	if (job->at_end)
-		result->at = history->count > 0 ? history->count - 1 : 0;
-	if (job->at_event)
-		result->at = job->at;
-	if (result->at >= history->count && history->count > 0)
-		return np_fail(err, NP_E_RANGE, "there are only %zu events", history->count);
-	rc = history_state(history, result->at, &layout, err);
-	result->at_allocated = layout.allocated;
-	result->at_requested = layout.requested;
-	result->at_reserved = layout.reserved;
-	layout_gaps(&layout, &result->gaps);
-	layout_release(&layout);
+	common.dirs.item = job->runs.item;
+	common.dirs.count = job->runs.count;
+	common.phase = phase ? phase : common.phase;
+	rc = prepare_run(&common, &job->options->picks, ret, err);
 	if (rc == NP_OK)
-		rc = composition_new(history, result->at, (enum mem_by)job->options->by,
-				     &result->composition, err);
-	for (size_t i = 0; rc == NP_OK && i < result->composition->groups.count; i++)
-		result->peak_blocks += result->composition->groups.item[i].blocks;
+		rc = measure_run(job, *ret, err);
 	if (rc == NP_OK)
-		rc = memory_whatif_run(history, job->options->with.item, job->options->with.count,
-				       job->options->sweep, &result->whatif, err);
-	result->tripped =
-		job->options->fail_on && memory_gate_peak(history, &result->whatif) > job->most;
-	return rc == NP_OK ? find_limit(result, err) : rc;
-}
-
-static int add_device(struct memory_job *job, const char *path, const struct snapshot *snapshot,
-		      size_t device, struct np_err *err)
-{
-	struct memory_result result = { .device = device };
-	struct memory_result *added;
-	int rc = history_new(snapshot, device, &result.history, err);
-
-	result.rank = find_rank(job, path);
-	if (device < snapshot->devices.count)
-		result.workspace = snapshot->devices.item[device].workspace;
-	if (rc == NP_OK)
-		rc = measure(job, &result, err);
-	result.path = strdup(path);
-	added = rc == NP_OK && result.path ? np_vec_add(&job->report.results, err) : NULL;
-	if (added) {
-		/* The snapshot goes; what was needed of it is in the result. */
-		result.history->snapshot = NULL;
-		result.history->events = NULL;
-		*added = result;
-		return NP_OK;
-	}
-	free(result.path);
-	history_free(result.history);
-	composition_free(result.composition);
-	memory_whatif_release(&result.whatif);
-	return rc < 0 ? rc : np_fail_nomem(err, "a result");
-}
-
-/* Has anything happened on this device? */
-static bool is_used(const struct snapshot *snapshot, size_t device)
-{
-	if (device < snapshot->devices.count && snapshot->devices.item[device].count > 0)
-		return true;
-	for (size_t i = 0; i < snapshot->segments.count; i++) {
-		if (snapshot->segments.item[i].device == (int64_t)device)
-			return true;
-	}
-	return false;
-}
-
-static int read_file(struct memory_job *job, const char *path, struct np_err *err)
-{
-	NP_CLEANUP(snapshot_freep) struct snapshot *snapshot = NULL;
-	size_t devices = 0;
-	size_t used = 0;
-	int rc = snapshot_read(path, &snapshot, err);
-
-	if (rc < 0)
-		return rc;
-	devices = snapshot->devices.count;
-	for (size_t i = 0; i < snapshot->segments.count; i++) {
-		int64_t device = snapshot->segments.item[i].device;
-
-		if (device >= 0 && device < UINT16_MAX && (size_t)device >= devices)
-			devices = (size_t)device + 1;
-	}
-	for (size_t i = 0; rc == NP_OK && i < devices; i++) {
-		if (!is_used(snapshot, i))
-			continue;
-		used++;
-		rc = add_device(job, path, snapshot, i, err);
-	}
-	if (rc == NP_OK && used == 0)
-		return np_fail(err, NP_E_FORMAT, "'%s' has no memory and no events", path);
-	if (rc == NP_OK && snapshot->trailing > 0 && !job->options->common.quiet)
-		(void)np_report(0, "'%s': %llu bytes behind the end of the pickle were not read",
-				path, (unsigned long long)snapshot->trailing);
+		np_notes_move(&job->notes, &(*ret)->notes);
 	return rc;
 }
 
-static int order_results(const void *a, const void *b)
+/* Where there are snapshots, there need not be profiles. */
+static int read_runs(struct memory_job *job, struct np_err *err)
 {
-	const struct memory_result *result_a = a;
-	const struct memory_result *result_b = b;
+	NP_CLEANUP(np_run_freep) struct np_run *run = NULL;
+	int rc;
+
+	if (job->runs.count == 0)
+		return NP_OK;
+	rc = read_run(job, NULL, &run, err);
+	if (rc == NP_E_NOTFOUND && job->files.list.count > 0)
+		return NP_OK;
+	/* The first was of one phase; the others are roles of the same job. */
+	for (size_t i = 1; rc == NP_OK && !job->options->common.phase && i < run->phases.count;
+	     i++) {
+		NP_CLEANUP(np_run_freep) struct np_run *other = NULL;
+
+		rc = read_run(job, run->phases.item[i], &other, err);
+	}
+	return rc;
+}
+
+static int order_ranks(const void *a, const void *b)
+{
+	const struct mem_rank *rank_a = a;
+	const struct mem_rank *rank_b = b;
 	/* The unknown last. */
-	int64_t rank_a = result_a->rank == NP_UNKNOWN ? INT64_MAX : result_a->rank;
-	int64_t rank_b = result_b->rank == NP_UNKNOWN ? INT64_MAX : result_b->rank;
-	int order = np_order(rank_a, rank_b);
+	int64_t number_a = rank_a->rank == NP_UNKNOWN ? INT64_MAX : rank_a->rank;
+	int64_t number_b = rank_b->rank == NP_UNKNOWN ? INT64_MAX : rank_b->rank;
+	int order = np_order(number_a, number_b);
 
 	if (order == 0)
-		order = strcmp(result_a->path, result_b->path);
-	return order ? order : np_order((int64_t)result_a->device, (int64_t)result_b->device);
+		order = np_order((int64_t)rank_a->source, (int64_t)rank_b->source);
+	if (order == 0)
+		order = strcmp(rank_a->path, rank_b->path);
+	return order ? order : np_order((int64_t)rank_a->device, (int64_t)rank_b->device);
+}
+
+static int print_csv(const struct memory_job *job, struct np_err *err)
+{
+	const char *output = job->options->common.output;
+	int rc = NP_OK;
+
+	if (!output)
+		return np_csv_write(job->table, &job->report.ranks, stdout, err);
+	for (size_t i = 0; rc == NP_OK && i < MEM_TABLES; i++)
+		rc = np_csv_write_below(mem_tables[i], &job->report.ranks, output, err);
+	return rc;
 }
 
 static int print(const struct memory_job *job, struct np_err *err)
@@ -443,7 +455,7 @@ static int print(const struct memory_job *job, struct np_err *err)
 	if (common->format == NP_OUTPUT_JSON)
 		return memory_report_json(&job->report, stdout, err);
 	if (common->format == NP_OUTPUT_CSV)
-		return memory_report_csv(&job->report, stdout, err);
+		return print_csv(job, err);
 	rc = memory_report_page(&job->report, common->format == NP_OUTPUT_MD, &buf, err);
 	if (rc == NP_OK && np_output_release(&buf))
 		return np_fail(err, NP_E_IO, "%s", "");
@@ -452,25 +464,100 @@ static int print(const struct memory_job *job, struct np_err *err)
 }
 
 /* What the gate says of all; a rank of which nothing can be foretold cannot pass. */
-static int judge(const struct memory_job *job, int status)
+static int judge(struct memory_job *job, int status)
 {
 	const struct memory_options *options = job->options;
 	size_t tripped = 0;
 
-	for (size_t i = 0; options->fail_on && i < job->report.results.count; i++) {
-		const struct memory_result *result = &job->report.results.item[i];
+	for (size_t i = 0; options->fail_on && i < job->report.ranks.count; i++) {
+		const struct mem_rank *rank = &job->report.ranks.item[i];
 
-		if (result->whatif.withheld && options->with.count > 0)
+		if (rank->whatif.withheld && options->with.count > 0)
 			return np_report(NP_EXIT_FAILED,
 					 "--fail-on cannot be judged: '%s': %s; without --with it "
 					 "judges what was recorded",
-					 result->path, result->whatif.withheld);
-		tripped += result->tripped;
+					 rank->path, rank->whatif.withheld);
+		if (rank->reserved.bytes == NP_UNKNOWN)
+			return np_report(NP_EXIT_FAILED,
+					 "--fail-on cannot be judged: '%s': what was reserved is "
+					 "not known",
+					 rank->path);
+		tripped += rank->tripped;
 	}
 	if (tripped == 0)
 		return status;
 	return np_report(NP_EXIT_GATE, "%s in %zu of %zu", options->fail_on, tripped,
-			 job->report.results.count);
+			 job->report.ranks.count);
+}
+
+static void trip(struct memory_job *job)
+{
+	for (size_t i = 0; job->options->fail_on && i < job->report.ranks.count; i++) {
+		struct mem_rank *rank = &job->report.ranks.item[i];
+		uint64_t peak = rank->reserved.bytes > 0 ? (uint64_t)rank->reserved.bytes : 0;
+
+		if (rank->history)
+			peak = memory_gate_peak(rank->history, &rank->whatif);
+		rank->tripped = peak > job->most;
+	}
+}
+
+/* Where no profile says it, places follow from the sizes that were given. */
+static void place_ranks(struct memory_job *job)
+{
+	for (size_t i = 0; job->parallel.known && i < job->report.ranks.count; i++) {
+		struct mem_rank *rank = &job->report.ranks.item[i];
+
+		if (rank->rank >= 0 && rank->rank <= INT32_MAX)
+			rank->place = np_coordinates_of(&job->parallel, (int32_t)rank->rank);
+	}
+}
+
+static int read_snapshots(struct memory_job *job, struct np_err *err)
+{
+	bool alone = job->files.list.count == 1 && job->runs.count == 0;
+
+	for (size_t i = 0; i < job->files.list.count; i++) {
+		const char *path = job->files.list.item[i];
+		int rc = read_snapshot(job, path, err);
+
+		if (rc == NP_E_NOMEM || (rc < 0 && alone))
+			return rc;
+		if (rc < 0)
+			np_note_add(&job->notes, NP_NOTE_SKIPPED, NP_NO_RANK, path, "snapshot",
+				    "%s", err->text);
+	}
+	return NP_OK;
+}
+
+static int say_nothing_found(const struct memory_job *job)
+{
+	if (job->files.list.count > 0)
+		return np_report(NP_EXIT_FAILED, "none of %zu snapshots can be read",
+				 job->files.list.count);
+	return np_report(
+		NP_EXIT_FAILED,
+		"no memory was recorded below '%s': no snapshot (*.pickle, *.pkl), and the "
+		"profiles have no memory tables; collect with profile_memory=True",
+		job->options->common.dirs.item[0]);
+}
+
+static int present(struct memory_job *job)
+{
+	struct np_err err = NP_ERR_INIT;
+	int rc;
+
+	place_ranks(job);
+	trip(job);
+	qsort(job->report.ranks.item, job->report.ranks.count, sizeof(job->report.ranks.item[0]),
+	      order_ranks);
+	rc = mem_imbalance_new(&job->report.ranks, &job->report.imbalance, &err);
+	if (rc == NP_OK)
+		rc = print(job, &err);
+	if (rc < 0)
+		return np_report(NP_EXIT_FAILED, "%s", err.text);
+	return judge(job,
+		     np_notes_count(&job->notes, NP_NOTE_SKIPPED) ? NP_EXIT_PARTIAL : NP_EXIT_DONE);
 }
 
 static int run(struct memory_job *job)
@@ -480,60 +567,92 @@ static int run(struct memory_job *job)
 	int rc = find_all(job, &err);
 
 	if (rc < 0)
-		return np_report(rc == NP_E_NOTFOUND ? NP_EXIT_USAGE : NP_EXIT_FAILED, "%s",
-				 err.text);
-	if (options->rank >= 0 && job->files.list.count > 1)
+		return np_report(NP_EXIT_FAILED, "%s", err.text);
+	if (options->rank >= 0 && (job->files.list.count != 1 || job->runs.count > 0))
 		return np_cmd_usage(&np_cmd_memory,
 				    "--rank is for a single snapshot; there are %zu",
 				    job->files.list.count);
-	for (size_t i = 0; i < job->files.list.count; i++) {
-		const char *path = job->files.list.item[i];
-
-		rc = read_file(job, path, &err);
-		if (rc == NP_E_NOMEM)
-			return np_report(NP_EXIT_FAILED, "%s", err.text);
-		if (rc < 0 && job->files.list.count == 1)
-			return np_report(rc == NP_E_NOTFOUND ? NP_EXIT_USAGE : NP_EXIT_FAILED, "%s",
-					 err.text);
-		if (rc < 0) {
-			np_note_add(&job->notes, NP_NOTE_SKIPPED, NP_NO_RANK, path, "snapshot",
-				    "%s", err.text);
-			(void)np_report(0, "skipped: %s", err.text);
-		}
-	}
-	if (job->report.results.count == 0)
-		return np_report(NP_EXIT_FAILED, "none of %zu snapshots can be read",
-				 job->files.list.count);
-	qsort(job->report.results.item, job->report.results.count,
-	      sizeof(job->report.results.item[0]), order_results);
-	rc = print(job, &err);
+	rc = read_snapshots(job, &err);
+	if (rc == NP_OK)
+		rc = read_runs(job, &err);
+	if (rc == NP_E_USAGE)
+		return np_cmd_usage(&np_cmd_memory, "%s", err.text);
 	if (rc < 0)
-		return np_report(NP_EXIT_FAILED, "%s", err.text);
-	return judge(job,
-		     np_notes_count(&job->notes, NP_NOTE_SKIPPED) ? NP_EXIT_PARTIAL : NP_EXIT_DONE);
+		return np_report(rc == NP_E_NOTFOUND ? NP_EXIT_USAGE : NP_EXIT_FAILED, "%s",
+				 err.text);
+	prepare_say_notes(&options->common, &job->notes, NULL);
+	return job->report.ranks.count > 0 ? present(job) : say_nothing_found(job);
 }
 
-/* What --at says. */
-static bool read_moment(struct memory_job *job)
+/* "tp:2,pp:4": what is not named is 1. */
+static int read_parallel(const char *text, struct np_parallel *ret, struct np_err *err)
 {
-	const char *at = job->options->at;
-	int64_t event;
+	struct np_parallel parallel = {
+		.known = true, .tp = 1, .pp = 1, .dp = 1, .cp = 1, .ep = 1
+	};
+	const struct {
+		const char *name;
+		int32_t *size;
+	} sizes[] = { { "tp", &parallel.tp },
+		      { "pp", &parallel.pp },
+		      { "dp", &parallel.dp },
+		      { "cp", &parallel.cp },
+		      { "ep", &parallel.ep } };
 
-	job->report.moment = at;
-	job->at_end = strcmp(at, "end") == 0;
-	if (job->at_end || strcmp(at, "peak") == 0)
-		return true;
-	job->at_event = np_text_to_int(at, strlen(at), &event) && event >= 0;
-	job->at = job->at_event ? (size_t)event : 0;
-	return job->at_event;
+	for (const char *at = text; *at;) {
+		size_t length = strcspn(at, ",");
+		int64_t size = 0;
+
+		for (size_t i = 0; i < NP_COUNT(sizes); i++) {
+			if (length > 3 && memcmp(at, sizes[i].name, 2) == 0 && at[2] == ':' &&
+			    np_text_to_int(at + 3, length - 3, &size) && size > 0 &&
+			    size <= UINT16_MAX)
+				*sizes[i].size = (int32_t)size;
+			else if (i + 1 == NP_COUNT(sizes) && size <= 0)
+				return np_fail(err, NP_E_USAGE,
+					       "--parallel takes sizes such as tp:2,pp:4,dp:2, not "
+					       "'%s'",
+					       text);
+		}
+		at += length + (at[length] == ',');
+	}
+	parallel.world = parallel.tp * parallel.pp * parallel.dp * parallel.cp;
+	*ret = parallel;
+	return NP_OK;
+}
+
+static int find_table(struct memory_job *job, struct np_err *err)
+{
+	const char *name = job->options->table;
+	NP_CLEANUP(np_buf_release) struct np_buf names = NP_BUF_INIT;
+
+	job->table = mem_tables[0];
+	for (size_t i = 0; name && i < MEM_TABLES; i++) {
+		np_buf_printf(&names, "%s%s", i > 0 ? ", " : "", mem_tables[i]->name);
+		if (strcmp(mem_tables[i]->name, name) != 0)
+			continue;
+		job->table = mem_tables[i];
+		return NP_OK;
+	}
+	return name ? np_fail(err, NP_E_USAGE, "there is no table '%s': %s", name, names.text)
+		    : NP_OK;
 }
 
 /* --with and --fail-on, before anything is read. */
 static int check_whatif(struct memory_job *job, struct np_err *err)
 {
 	const struct memory_options *options = job->options;
-	int rc = NP_OK;
+	int64_t bytes = NP_UNKNOWN;
+	int rc = options->parallel ? read_parallel(options->parallel, &job->parallel, err) : NP_OK;
 
+	if (rc == NP_OK)
+		rc = find_table(job, err);
+	if (rc == NP_OK && options->device_memory &&
+	    !memory_read_size(options->device_memory, &bytes))
+		rc = np_fail(err, NP_E_USAGE,
+			     "--device-memory takes a size such as 64GB or 60GiB, not '%s'",
+			     options->device_memory);
+	job->how.device_bytes = job->report.device_bytes = bytes;
 	for (size_t i = 0; rc == NP_OK && i < options->with.count; i++) {
 		struct mem_settings settings = { .max_split = MEM_NO_SPLIT_LIMIT };
 
@@ -554,21 +673,29 @@ static int memory(const struct memory_options *options)
 	struct np_err err = NP_ERR_INIT;
 	int status;
 
-	job.report.by = bys[options->by];
+	job.how.by = (enum mem_by)options->by;
+	job.how.step_frame = options->step_frame;
+	job.how.with = options->with.item;
+	job.how.with_count = options->with.count;
+	job.how.sweep = options->sweep;
+	job.report.moment = options->at;
 	job.report.top = (size_t)options->top;
 	job.report.notes = &job.notes;
 	job.report.width = np_output_width(stdout);
 	job.report.color = np_common_color(&options->common, stdout);
 	if (check_whatif(&job, &err) < 0)
 		status = np_cmd_usage(&np_cmd_memory, "%s", err.text);
-	else if (read_moment(&job))
+	else if (mem_moment_parse(options->at, &job.how.moment))
 		status = run(&job);
 	else
 		status = np_cmd_usage(&np_cmd_memory,
-				      "--at %s: neither peak, end nor the number of an event",
+				      "--at %s: neither peak, end, step:N, event:N, time:T nor a "
+				      "number",
 				      options->at);
-	memory_report_release(&job.report);
+	mem_imbalance_free(job.report.imbalance);
+	mem_ranks_release(&job.report.ranks);
 	np_names_release(&job.files);
+	np_vec_release(&job.runs);
 	np_notes_release(&job.notes);
 	return status;
 }

@@ -1,152 +1,308 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `npuprof memory` prints: lines and tables, JSON, CSV. */
+/* What `npuprof memory` shows people: lines and tables. */
 #include "memory_report.h"
 
-#include "npuprof/jsonout.h"
 #include "npuprof/lang.h"
 #include "npuprof/page.h"
-#include "npuprof/relation.h"
 #include "npuprof/say.h"
 #include "npuprof/text.h"
 
 /* More inconsistent events than this part: the curve is not to be trusted. */
 #define TRUST_PART 100
 
-void memory_report_release(struct memory_report *report)
-{
-	for (size_t i = 0; i < report->results.count; i++) {
-		free(report->results.item[i].path);
-		history_free(report->results.item[i].history);
-		composition_free(report->results.item[i].composition);
-		memory_whatif_release(&report->results.item[i].whatif);
-	}
-	np_vec_release(&report->results);
-}
+/* Brief blocks are worth a line if the peak without them is less than so much of it. */
+#define BRIEF_MATTERS 0.99
 
-static const char *label(const struct memory_result *result, np_str id)
-{
-	return np_strtab_text(result->composition->labels, id);
-}
-
-static double percent(uint64_t part, uint64_t whole)
+static double percent(int64_t part, int64_t whole)
 {
 	return whole > 0 ? 100 * (double)part / (double)whole : 0;
 }
 
-/* "rank 3", or the name of the file where it does not tell. */
-static void add_who(struct np_buf *buf, const struct memory_result *result)
+/* The one that the imbalance calls the neediest: of all others less is to be feared. */
+static const struct mem_rank *nearest(const struct memory_report *report)
 {
-	if (result->rank != NP_UNKNOWN)
-		np_buf_printf(buf, "rank %lld", (long long)result->rank);
-	else
-		np_buf_add(buf, np_text_last_part(result->path));
-	if (result->device > 0)
-		np_say(buf, " device {1}", NP_SAID_INT(result->device));
+	const struct mem_imbalance *imbalance = report->imbalance;
+
+	return imbalance->most ? imbalance->most : &report->ranks.item[0];
 }
 
-/* The one with the largest peak reserved: nobody is nearer to the limit if all have the same. */
-static const struct memory_result *nearest(const struct memory_report *report)
+static void say_reached(struct np_buf *buf, const struct mem_rank *rank,
+			const struct mem_reached *peak)
 {
-	const struct memory_result *found = &report->results.item[0];
+	if (peak->event != NP_UNKNOWN)
+		np_say(buf, "{1} at event {2}", NP_SAID_BYTES(peak->bytes),
+		       NP_SAID_INT(peak->event));
+	else if (peak->time != NP_UNKNOWN && rank->begin != NP_UNKNOWN)
+		np_say(buf, "{1} after {2}", NP_SAID_BYTES(peak->bytes),
+		       NP_SAID_TIME(peak->time - rank->begin));
+	else
+		np_text_bytes(buf, peak->bytes);
+}
 
-	for (size_t i = 1; i < report->results.count; i++) {
-		if (report->results.item[i].history->reserved.bytes >
-		    found->history->reserved.bytes)
-			found = &report->results.item[i];
+static void say_limit(struct np_buf *buf, const struct memory_report *report,
+		      const struct mem_rank *rank)
+{
+	int64_t headroom;
+
+	if (rank->limit == NP_UNKNOWN || rank->reserved.bytes == NP_UNKNOWN) {
+		np_say(buf, "; the size of the device is not known\n");
+		return;
 	}
-	return found;
+	headroom = rank->limit - rank->reserved.bytes;
+	if (report->device_bytes == NP_UNKNOWN) {
+		np_say(buf, "; {1} below the limit at which it ran out\n", NP_SAID_BYTES(headroom));
+		return;
+	}
+	if (rank->outside != NP_UNKNOWN)
+		headroom -= rank->outside;
+	np_say(buf,
+	       headroom < 0 ? "; {1} above the {2} of the device"
+			    : "; {1} below the {2} of the device",
+	       NP_SAID_BYTES(llabs(headroom)), NP_SAID_BYTES(rank->limit));
+	if (rank->outside != NP_UNKNOWN)
+		np_say(buf, ", of which {1} are used beside the allocator",
+		       NP_SAID_BYTES(rank->outside));
+	np_buf_add_char(buf, '\n');
 }
 
 static void say_peaks(struct np_buf *buf, const struct memory_report *report,
-		      const struct memory_result *result)
+		      const struct mem_rank *rank)
 {
-	const struct mem_history *history = result->history;
-	bool late = history->start_ranges.count > 0;
+	NP_CLEANUP(np_buf_release) struct np_buf allocated = NP_BUF_INIT;
+	NP_CLEANUP(np_buf_release) struct np_buf reserved = NP_BUF_INIT;
 
-	add_who(buf, result);
+	say_reached(&allocated, rank, &rank->allocated);
+	say_reached(&reserved, rank, &rank->reserved);
+	if (rank->requested.bytes != NP_UNKNOWN)
+		np_say(&allocated, " (requested {1})", NP_SAID_BYTES(rank->requested.bytes));
+	mem_rank_name(rank, buf);
 	np_say(buf,
-	       report->results.count > 1
-		       ? " needs most: peak allocated {1} at event {2} (requested {3}), peak "
-			 "reserved {4} at event {5}"
-		       : ": peak allocated {1} at event {2} (requested {3}), peak reserved {4} at "
-			 "event {5}",
-	       NP_SAID_BYTES((int64_t)history->allocated.bytes), NP_SAID_INT(history->allocated.at),
-	       NP_SAID_BYTES((int64_t)history->requested.bytes),
-	       NP_SAID_BYTES((int64_t)history->reserved.bytes), NP_SAID_INT(history->reserved.at));
-	if (late)
+	       report->ranks.count > 1 ? " needs most: peak allocated {1}, peak reserved {2}"
+				       : ": peak allocated {1}, peak reserved {2}",
+	       NP_SAID_TEXT(allocated.text), NP_SAID_TEXT(reserved.text));
+	if (rank->history && rank->history->start_ranges.count > 0)
 		np_say(buf, ", since recording began");
-	if (result->limit == NP_UNKNOWN)
-		np_say(buf, "; the size of the device is not known\n");
-	else
-		np_say(buf, "; {1} below the limit at which it ran out\n",
-		       NP_SAID_BYTES(result->limit - (int64_t)history->reserved.bytes));
+	say_limit(buf, report, rank);
+	buf->failed |= allocated.failed || reserved.failed;
+}
+
+/* The part that needs most, and the one that needs least. */
+static void say_parts(struct np_buf *buf, const struct mem_dimension *along)
+{
+	const struct mem_part *most = &along->parts.item[0];
+	const struct mem_part *least = most;
+
+	for (size_t i = 1; i < along->parts.count; i++) {
+		const struct mem_part *part = &along->parts.item[i];
+
+		most = part->mean > most->mean ? part : most;
+		least = part->mean < least->mean ? part : least;
+	}
+	np_say(buf, "; by {1}: {2} needs {3}, {4} {5}", NP_SAID_MSG(along->what),
+	       NP_SAID_TEXT(most->value), NP_SAID_BYTES(most->mean), NP_SAID_TEXT(least->value),
+	       NP_SAID_BYTES(least->mean));
+}
+
+static void say_differences(struct np_buf *buf, const struct mem_imbalance *imbalance)
+{
+	for (size_t i = 0; i < imbalance->differences.count && i < 3; i++) {
+		const struct mem_difference *one = &imbalance->differences.item[i];
+
+		if (i == 0)
+			np_say(buf, "more there: ");
+		np_buf_printf(buf, "%s%s %c", i > 0 ? np_lang_text(", ") : "",
+			      np_lang_text(one->what), one->bytes < one->median_bytes ? '-' : '+');
+		np_text_bytes(buf, llabs(one->bytes - one->median_bytes));
+	}
+	np_buf_add(buf, imbalance->differences.count > 0 ? "\n" : "");
+}
+
+static void say_imbalance(struct np_buf *buf, const struct memory_report *report)
+{
+	const struct mem_imbalance *imbalance = report->imbalance;
+	int64_t most;
+	int64_t median;
+
+	if (imbalance->count < 2)
+		return;
+	most = mem_imbalance_peak(imbalance, imbalance->most);
+	median = mem_imbalance_peak(imbalance, imbalance->median);
+	if (!mem_imbalance_matters(imbalance)) {
+		np_say(buf, "{1} ranks: peaks of {2} are even, the median is {3}\n",
+		       NP_SAID_INT(imbalance->count), NP_SAID_MSG(imbalance->of),
+		       NP_SAID_BYTES(median));
+		return;
+	}
+	np_say(buf, "{1} ranks: {2} more than the median", NP_SAID_INT(imbalance->count),
+	       NP_SAID_BYTES(most - median));
+	if (imbalance->along)
+		say_parts(buf, imbalance->along);
+	np_buf_add_char(buf, '\n');
+	say_differences(buf, imbalance);
+	np_say(buf,
+	       imbalance->along
+		       ? "an even split by {1} would lower the highest peak to {2}, by {3}\n"
+		       : "an even split over all ranks would lower the highest peak to {2}, by "
+			 "{3}\n",
+	       NP_SAID_MSG(imbalance->along ? imbalance->along->what : ""),
+	       NP_SAID_BYTES(imbalance->even_peak), NP_SAID_BYTES(imbalance->even_gain));
+}
+
+static void say_first_out(struct np_buf *buf, const struct memory_report *report)
+{
+	const struct mem_imbalance *imbalance = report->imbalance;
+	NP_CLEANUP(np_buf_release) struct np_buf who = NP_BUF_INIT;
+
+	if (!imbalance->first_out || imbalance->headroom == NP_UNKNOWN)
+		return;
+	if (report->ranks.count < 2 && imbalance->steps_left == NP_UNKNOWN)
+		return;
+	mem_rank_name(imbalance->first_out, &who);
+	np_say(buf,
+	       imbalance->headroom < 0 ? "{1} is over its limit by {2}"
+				       : "{1} runs out first: it has left {2}",
+	       NP_SAID_TEXT(who.text), NP_SAID_BYTES(llabs(imbalance->headroom)));
+	if (imbalance->steps_left != NP_UNKNOWN)
+		np_say(buf, " and takes {1} more each step: {2} steps",
+		       NP_SAID_BYTES(imbalance->growth), NP_SAID_INT(imbalance->steps_left));
+	np_buf_add_char(buf, '\n');
+}
+
+/* All groups together; modules have more than the allocator. */
+static int64_t groups_bytes(const struct mem_rank *rank)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < rank->composition->groups.count; i++)
+		sum += rank->composition->groups.item[i].bytes;
+	return (int64_t)sum;
 }
 
 static void say_composition(struct np_buf *buf, const struct memory_report *report,
-			    const struct memory_result *result)
+			    const struct mem_rank *result)
 {
 	size_t count = result->composition->groups.count;
 
 	if (count == 0)
 		return;
-	np_say(buf, "at {1}: ", NP_SAID_MSG(report->moment));
+	np_say(buf, "at {1}, by {2}: ", NP_SAID_MSG(report->moment),
+	       NP_SAID_MSG(memory_by_name(result->by)));
 	for (size_t i = 0; i < count && i < 3; i++) {
 		const struct mem_group *group = &result->composition->groups.item[i];
 
 		np_buf_printf(buf, "%s%s ", i > 0 ? np_lang_text(", ") : "",
-			      np_lang_text(label(result, group->label)));
+			      np_lang_text(mem_rank_label(result, group->label)));
 		np_text_bytes(buf, (int64_t)group->bytes);
-		np_buf_printf(buf, " (%.0f%%)", percent(group->bytes, result->at_allocated));
+		np_buf_printf(buf, " (%.0f%%)",
+			      percent((int64_t)group->bytes, groups_bytes(result)));
 	}
 	np_buf_add(buf, "\n");
 }
 
-static void say_gaps(struct np_buf *buf, const struct memory_result *result)
+static void say_gaps(struct np_buf *buf, const struct mem_rank *result)
 {
+	if (!result->history) {
+		int64_t gap = result->at_reserved - result->at.bytes;
+
+		if (result->at_reserved == NP_UNKNOWN || result->at.bytes == NP_UNKNOWN)
+			return;
+		np_say(buf,
+		       "free within reserved: {1} ({2}%); a profile does not tell in which "
+		       "pieces\n",
+		       NP_SAID_BYTES(gap), NP_SAID_REAL(percent(gap, result->at_reserved)));
+		return;
+	}
 	np_say(buf,
 	       "free within reserved: {1} ({2}%), largest piece {3}, stuck in segments in use {4}; "
 	       "rounding {5}\n",
 	       NP_SAID_BYTES((int64_t)result->gaps.free),
-	       NP_SAID_REAL(percent(result->gaps.free, result->at_reserved)),
+	       NP_SAID_REAL(percent((int64_t)result->gaps.free, result->at_reserved)),
 	       NP_SAID_BYTES((int64_t)result->gaps.largest),
 	       NP_SAID_BYTES((int64_t)result->gaps.stuck),
-	       NP_SAID_BYTES((int64_t)(result->at_allocated - result->at_requested)));
+	       NP_SAID_BYTES(result->at.bytes - result->at_requested));
 }
 
-static void say_survivors(struct np_buf *buf, const struct memory_result *result)
+static void say_leak(struct np_buf *buf, const struct mem_rank *rank, const char *who,
+		     const struct mem_leak *leak)
 {
-	const struct composition *composition = result->composition;
+	np_say(buf,
+	       who ? "grows on {4}: {1} leaves {2} each time, {3} times, never freed\n"
+		   : "grows: {1} leaves {2} each time, {3} times, never freed\n",
+	       NP_SAID_MSG(mem_rank_label(rank, leak->label)),
+	       NP_SAID_BYTES((int64_t)leak->per_occasion), NP_SAID_INT(leak->occasions),
+	       NP_SAID_TEXT(who));
+}
 
-	if (composition->never_freed == 0) {
+/* The largest of the other ranks: it matters though they do not need most yet. */
+static void say_other_leak(struct np_buf *buf, const struct memory_report *report,
+			   const struct mem_rank *shown)
+{
+	const struct mem_rank *found = NULL;
+	NP_CLEANUP(np_buf_release) struct np_buf who = NP_BUF_INIT;
+
+	for (size_t i = 0; i < report->ranks.count; i++) {
+		const struct mem_rank *rank = &report->ranks.item[i];
+
+		if (rank != shown && rank->composition->leaks.count > 0 &&
+		    (!found || rank->composition->leaks.item[0].per_occasion >
+				       found->composition->leaks.item[0].per_occasion))
+			found = rank;
+	}
+	/* All ranks of a job have the same leak, as a rule. */
+	if (!found || (shown->composition->leaks.count > 0 &&
+		       found->composition->leaks.item[0].per_occasion <=
+			       shown->composition->leaks.item[0].per_occasion))
+		return;
+	mem_rank_name(found, &who);
+	say_leak(buf, found, who.text, &found->composition->leaks.item[0]);
+}
+
+static void say_never_freed(struct np_buf *buf, const struct mem_rank *rank)
+{
+	const struct composition *composition = rank->composition;
+
+	if (!rank->lives_known)
+		return;
+	if (composition->never_freed == 0)
 		np_say(buf, "all that was allocated in the record was freed\n");
-	} else {
+	else
 		np_say(buf,
 		       composition->leaks.count > 0
 			       ? "never freed: {1} blocks, {2}\n"
 			       : "never freed: {1} blocks, {2}; none of it grows\n",
 		       NP_SAID_INT(composition->never_freed),
 		       NP_SAID_BYTES((int64_t)composition->never_freed_bytes));
-	}
-	for (size_t i = 0; i < composition->leaks.count && i < 3; i++) {
-		const struct mem_leak *leak = &composition->leaks.item[i];
+}
 
-		np_say(buf, "grows: {1} leaves {2} each time, {3} times, never freed\n",
-		       NP_SAID_MSG(label(result, leak->label)),
-		       NP_SAID_BYTES((int64_t)leak->per_occasion), NP_SAID_INT(leak->occasions));
-	}
-	if (composition->transient.bytes == 0)
+static void say_survivors(struct np_buf *buf, const struct memory_report *report,
+			  const struct mem_rank *result)
+{
+	const struct composition *composition = result->composition;
+
+	say_never_freed(buf, result);
+	for (size_t i = 0; i < composition->leaks.count && i < 3; i++)
+		say_leak(buf, result, NULL, &composition->leaks.item[i]);
+	say_other_leak(buf, report, result);
+	/* What hardly lowers the peak is not worth a line. */
+	if (composition->transient.bytes == 0 ||
+	    (double)composition->peak_without > (double)result->allocated.bytes * BRIEF_MATTERS)
 		return;
 	np_say(buf, "brief at the peak: {1}, {2} blocks, {3}; without them the peak would be {4}\n",
-	       NP_SAID_MSG(label(result, composition->transient.label)),
+	       NP_SAID_MSG(mem_rank_label(result, composition->transient.label)),
 	       NP_SAID_INT(composition->transient.blocks),
 	       NP_SAID_BYTES((int64_t)composition->transient.bytes),
 	       NP_SAID_BYTES((int64_t)composition->peak_without));
 }
 
-static void say_trust(struct np_buf *buf, const struct memory_result *result)
+static void say_trust(struct np_buf *buf, const struct mem_rank *result)
 {
 	const struct mem_history *history = result->history;
 
+	if (!history) {
+		if (result->allocated.bytes == NP_UNKNOWN)
+			np_say(buf, "no curve of an allocator was recorded\n");
+		return;
+	}
 	if (history->count == 0)
 		np_say(buf, "no history was recorded: only the state at the dump is known\n");
 	if (history->inconsistent > 0)
@@ -184,7 +340,7 @@ static const struct mem_whatif *best_whatif(const struct memory_whatif *whatif)
 	return best;
 }
 
-static void say_whatif(struct np_buf *buf, const struct memory_result *result)
+static void say_whatif(struct np_buf *buf, const struct mem_rank *result)
 {
 	const struct memory_whatif *whatif = &result->whatif;
 	const struct mem_whatif *best = best_whatif(whatif);
@@ -220,7 +376,7 @@ static void say_whatif(struct np_buf *buf, const struct memory_result *result)
 	buf->failed |= name.failed || gain.failed;
 }
 
-static struct np_grid *whatif_grid(const struct memory_result *result)
+static struct np_grid *whatif_grid(const struct mem_rank *result)
 {
 	static const struct np_grid_column columns[] = {
 		{ "settings", NP_LEFT, NP_CUT_MIDDLE }, { "peak reserved", NP_RIGHT, NP_UNCUT },
@@ -248,6 +404,14 @@ static struct np_grid *whatif_grid(const struct memory_result *result)
 	return grid;
 }
 
+static void put_number(struct np_grid *grid, int64_t number)
+{
+	if (number == NP_UNKNOWN)
+		np_grid_cell(grid, "?");
+	else
+		np_grid_printf(grid, "%lld", (long long)number);
+}
+
 static struct np_grid *ranks_grid(const struct memory_report *report)
 {
 	static const struct np_grid_column columns[] = {
@@ -255,29 +419,107 @@ static struct np_grid *ranks_grid(const struct memory_report *report)
 		{ "device", NP_RIGHT, NP_UNCUT },        { "peak allocated", NP_RIGHT, NP_UNCUT },
 		{ "peak reserved", NP_RIGHT, NP_UNCUT }, { "largest gap", NP_RIGHT, NP_UNCUT },
 		{ "never freed", NP_RIGHT, NP_UNCUT },   { "out of memory", NP_RIGHT, NP_UNCUT },
+		{ "role", NP_LEFT, NP_CUT_MIDDLE }, /* the last: few have any */
+	};
+	struct np_grid *grid;
+	bool roles = false;
+
+	for (size_t i = 0; i < report->ranks.count; i++)
+		roles |= report->ranks.item[i].role != NULL;
+	grid = np_grid_new(columns, NP_COUNT(columns) - !roles);
+	for (size_t i = 0; grid && i < report->ranks.count; i++) {
+		const struct mem_rank *rank = &report->ranks.item[i];
+
+		put_number(grid, rank->rank);
+		np_grid_cell(grid, np_text_last_part(rank->path));
+		np_grid_printf(grid, "%zu", rank->device);
+		np_grid_bytes(grid, rank->allocated.bytes);
+		np_grid_bytes(grid, rank->reserved.bytes);
+		np_grid_bytes(grid, rank->gap.bytes);
+		np_grid_bytes(grid, mem_rank_never_freed(rank));
+		put_number(grid, rank->ooms);
+		if (roles)
+			np_grid_cell(grid, rank->role ? rank->role : "");
+	}
+	return grid;
+}
+
+static struct np_grid *parts_grid(const struct mem_dimension *along)
+{
+	const struct np_grid_column columns[] = {
+		{ along->what, NP_LEFT, NP_CUT_MIDDLE }, { "ranks", NP_RIGHT, NP_UNCUT },
+		{ "least", NP_RIGHT, NP_UNCUT },         { "mean", NP_RIGHT, NP_UNCUT },
+		{ "most", NP_RIGHT, NP_UNCUT },          { "of rank", NP_RIGHT, NP_UNCUT },
 	};
 	struct np_grid *grid = np_grid_new(columns, NP_COUNT(columns));
 
-	for (size_t i = 0; grid && i < report->results.count; i++) {
-		const struct memory_result *result = &report->results.item[i];
+	for (size_t i = 0; grid && i < along->parts.count; i++) {
+		const struct mem_part *part = &along->parts.item[i];
 
-		if (result->rank == NP_UNKNOWN)
-			np_grid_cell(grid, "?");
-		else
-			np_grid_printf(grid, "%lld", (long long)result->rank);
-		np_grid_cell(grid, np_text_last_part(result->path));
-		np_grid_printf(grid, "%zu", result->device);
-		np_grid_bytes(grid, (int64_t)result->history->allocated.bytes);
-		np_grid_bytes(grid, (int64_t)result->history->reserved.bytes);
-		np_grid_bytes(grid, (int64_t)result->history->gap.bytes);
-		np_grid_bytes(grid, (int64_t)result->composition->never_freed_bytes);
-		np_grid_printf(grid, "%zu", result->history->actions[SNAP_OOM]);
+		np_grid_cell(grid, part->value);
+		np_grid_printf(grid, "%zu", part->ranks);
+		np_grid_bytes(grid, part->least);
+		np_grid_bytes(grid, part->mean);
+		np_grid_bytes(grid, part->most);
+		put_number(grid, part->most_rank);
+	}
+	return grid;
+}
+
+static void put_component(struct np_grid *grid, const struct mem_component *component)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf name = NP_BUF_INIT;
+
+	np_say(&name, component->module ? "module {1}" : "{1}", NP_SAID_TEXT(component->name));
+	np_grid_cell(grid, name.text);
+}
+
+static struct np_grid *components_grid(const struct memory_report *report,
+				       const struct mem_rank *rank)
+{
+	static const struct np_grid_column columns[] = {
+		{ "component", NP_LEFT, NP_CUT_MIDDLE },  { "peak allocated", NP_RIGHT, NP_UNCUT },
+		{ "peak reserved", NP_RIGHT, NP_UNCUT },  { "reserved then", NP_RIGHT, NP_UNCUT },
+		{ "grows per step", NP_RIGHT, NP_UNCUT },
+	};
+	struct np_grid *grid = np_grid_new(columns, NP_COUNT(columns));
+
+	for (size_t i = 0; grid && i < rank->components.count && i < report->top; i++) {
+		const struct mem_component *component = &rank->components.item[i];
+
+		put_component(grid, component);
+		np_grid_bytes(grid, component->peak_allocated);
+		np_grid_bytes(grid, component->peak_reserved);
+		np_grid_bytes(grid, component->at_reserved);
+		np_grid_bytes(grid, component->growth);
+	}
+	return grid;
+}
+
+static struct np_grid *graphs_grid(const struct memory_report *report, const struct mem_rank *rank)
+{
+	static const struct np_grid_column columns[] = {
+		{ "graph", NP_RIGHT, NP_UNCUT },         { "part", NP_LEFT, NP_CUT_MIDDLE },
+		{ "operators", NP_RIGHT, NP_UNCUT },     { "peak", NP_RIGHT, NP_UNCUT },
+		{ "without reuse", NP_RIGHT, NP_UNCUT }, { "largest then", NP_LEFT, NP_CUT_MIDDLE },
+	};
+	struct np_grid *grid = np_grid_new(columns, NP_COUNT(columns));
+
+	for (size_t i = 0; grid && i < rank->graphs.count && i < report->top; i++) {
+		const struct mem_graph *graph = &rank->graphs.item[i];
+
+		put_number(grid, graph->graph);
+		np_grid_cell(grid, graph->model ? graph->model : np_lang_text("all of it"));
+		np_grid_printf(grid, "%zu", graph->operators);
+		np_grid_bytes(grid, graph->peak);
+		np_grid_bytes(grid, graph->total);
+		np_grid_cell(grid, graph->largest ? graph->largest : "?");
 	}
 	return grid;
 }
 
 static struct np_grid *groups_grid(const struct memory_report *report,
-				   const struct memory_result *result)
+				   const struct mem_rank *result)
 {
 	static const struct np_grid_column columns[] = {
 		{ "what", NP_LEFT, NP_CUT_MIDDLE },
@@ -290,28 +532,79 @@ static struct np_grid *groups_grid(const struct memory_report *report,
 	for (size_t i = 0; grid && i < result->composition->groups.count && i < report->top; i++) {
 		const struct mem_group *group = &result->composition->groups.item[i];
 
-		np_grid_cell(grid, np_lang_text(label(result, group->label)));
+		np_grid_cell(grid, np_lang_text(mem_rank_label(result, group->label)));
 		np_grid_bytes(grid, (int64_t)group->bytes);
-		np_grid_printf(grid, "%.1f%%", percent(group->bytes, result->at_allocated));
-		np_grid_printf(grid, "%zu", group->blocks);
+		np_grid_printf(grid, "%.1f%%",
+			       percent((int64_t)group->bytes, groups_bytes(result)));
+		put_number(grid, mem_rank_blocks(group));
 	}
 	return grid;
+}
+
+/* What the page is about has components of its profile, or those of the profile of its rank. */
+static const struct mem_rank *with_components(const struct memory_report *report,
+					      const struct mem_rank *rank)
+{
+	for (size_t i = 0; rank->components.count == 0 && i < report->ranks.count; i++) {
+		const struct mem_rank *other = &report->ranks.item[i];
+
+		if (other->rank == rank->rank && other->components.count > 0)
+			return other;
+	}
+	return rank;
+}
+
+static void say_all(struct np_buf *lines, const struct memory_report *report,
+		    const struct mem_rank *rank)
+{
+	say_peaks(lines, report, rank);
+	say_imbalance(lines, report);
+	say_first_out(lines, report);
+	say_composition(lines, report, rank);
+	say_gaps(lines, rank);
+	say_survivors(lines, report, rank);
+	say_whatif(lines, rank);
+	say_trust(lines, rank);
+}
+
+/* A section with a table; false: no memory. */
+static bool add_table(struct np_page *page, const char *title, struct np_grid *grid)
+{
+	np_page_add(page, title)->grid = grid;
+	return grid != NULL;
+}
+
+static bool add_tables(struct np_page *page, const struct memory_report *report,
+		       const struct mem_rank *rank)
+{
+	const struct mem_imbalance *imbalance = report->imbalance;
+	const struct mem_rank *components = with_components(report, rank);
+	bool done = add_table(page, "Ranks", ranks_grid(report));
+
+	if (done && imbalance->along && mem_imbalance_matters(imbalance))
+		done = add_table(page, "Peaks by part of the job", parts_grid(imbalance->along));
+	if (done)
+		done = add_table(page, "What fills it", groups_grid(report, rank));
+	if (done && components->components.count > 0)
+		done = add_table(page, "Components", components_grid(report, components));
+	if (done && components->graphs.count > 0)
+		done = add_table(page, "Compiled graphs", graphs_grid(report, components));
+	if (done && rank->whatif.list.count > 0)
+		done = add_table(page, "Other settings of the allocator", whatif_grid(rank));
+	return done;
 }
 
 int memory_report_page(const struct memory_report *report, bool markdown, struct np_buf *buf,
 		       struct np_err *err)
 {
-	const struct memory_result *result = nearest(report);
+	const struct mem_rank *rank = nearest(report);
 	NP_CLEANUP(np_page_release) struct np_page page = { 0 };
 	NP_CLEANUP(np_buf_release) struct np_buf lines = NP_BUF_INIT;
 	struct np_section *section = np_page_add(&page, "Memory");
 
-	say_peaks(&lines, report, result);
-	say_composition(&lines, report, result);
-	say_gaps(&lines, result);
-	say_survivors(&lines, result);
-	say_whatif(&lines, result);
-	say_trust(&lines, result);
+	say_all(&lines, report, rank);
+	if (np_buf_check(&lines, err) < 0)
+		return NP_E_NOMEM;
 	/* Names of files and functions are foreign. */
 	for (const char *line = lines.text; *line;) {
 		size_t length = strcspn(line, "\n");
@@ -320,271 +613,8 @@ int memory_report_page(const struct memory_report *report, bool markdown, struct
 		np_buf_add_char(&section->text, '\n');
 		line += length + (line[length] == '\n');
 	}
-	section = np_page_add(&page, "Ranks");
-	section->grid = ranks_grid(report);
-	section = np_page_add(&page, "What fills it");
-	section->grid = groups_grid(report, result);
-	if (result->whatif.list.count > 0) {
-		section = np_page_add(&page, "Other settings of the allocator");
-		section->grid = whatif_grid(result);
-	}
-	if (!page.sections[1].grid || !page.sections[2].grid || !section->grid)
+	if (!add_tables(&page, report, rank))
 		return np_fail_nomem(err, "a page");
-	if (np_buf_check(&lines, err) < 0)
-		return NP_E_NOMEM;
 	return markdown ? np_page_write_markdown(&page, buf, err)
 			: np_page_write(&page, buf, report->width, report->color, err);
-}
-
-static void put_peak(struct np_jsonout *out, const char *key, const struct mem_peak *peak)
-{
-	np_jsonout_object_line(out, key);
-	np_jsonout_integer(out, "bytes", (int64_t)peak->bytes);
-	np_jsonout_integer(out, "event", (int64_t)peak->at);
-	np_jsonout_end(out);
-}
-
-static void put_gaps(struct np_jsonout *out, const struct layout_gaps *gaps)
-{
-	np_jsonout_integer(out, "segments", (int64_t)gaps->segments);
-	np_jsonout_integer(out, "free_bytes", (int64_t)gaps->free);
-	np_jsonout_integer(out, "free_small_pool_bytes", (int64_t)gaps->small);
-	np_jsonout_integer(out, "largest_free_bytes", (int64_t)gaps->largest);
-	np_jsonout_integer(out, "stuck_bytes", (int64_t)gaps->stuck);
-	np_jsonout_integer(out, "stuck_blocks", (int64_t)gaps->stuck_blocks);
-}
-
-static void put_history(struct np_jsonout *out, const struct memory_result *result)
-{
-	const struct mem_history *history = result->history;
-
-	np_jsonout_integer(out, "events", (int64_t)history->count);
-	np_jsonout_object_line(out, "actions");
-	for (size_t i = 0; i < SNAP_ACTIONS; i++) {
-		if (history->actions[i] > 0)
-			np_jsonout_integer(out, snapshot_action_name((enum snap_action)i),
-					   (int64_t)history->actions[i]);
-	}
-	np_jsonout_end(out);
-	np_jsonout_integer(out, "release_runs", (int64_t)history->release_runs);
-	np_jsonout_integer(out, "inconsistent_events", (int64_t)history->inconsistent);
-	np_jsonout_bool(out, "expandable_segments", history->settings.expandable);
-	np_jsonout_object_line(out, "before_record");
-	np_jsonout_integer(out, "segments", (int64_t)history->start_ranges.count);
-	np_jsonout_integer(out, "reserved_bytes", (int64_t)history->start_reserved);
-	np_jsonout_integer(out, "blocks", (int64_t)history->start_blocks.count);
-	np_jsonout_integer(out, "allocated_bytes", (int64_t)history->start_allocated);
-	np_jsonout_integer(out, "requested_bytes", (int64_t)history->start_requested);
-	np_jsonout_end(out);
-	put_peak(out, "peak_allocated", &history->allocated);
-	put_peak(out, "peak_active", &history->active);
-	put_peak(out, "peak_reserved", &history->reserved);
-	put_peak(out, "peak_requested", &history->requested);
-	put_peak(out, "largest_gap", &history->gap);
-	np_jsonout_integer(out, "workspace_bytes", (int64_t)result->workspace);
-	np_jsonout_integer(out, "limit_bytes", result->limit);
-	np_jsonout_object_line(out, "end");
-	np_jsonout_integer(out, "allocated_bytes", (int64_t)history->end_allocated);
-	np_jsonout_integer(out, "requested_bytes", (int64_t)history->end_requested);
-	np_jsonout_integer(out, "reserved_bytes", (int64_t)history->end_reserved);
-	put_gaps(out, &history->end_gaps);
-	np_jsonout_end(out);
-}
-
-static void put_survivors(struct np_jsonout *out, const struct memory_result *result)
-{
-	const struct composition *composition = result->composition;
-	const struct mem_life *freed = &composition->largest_freed;
-
-	np_jsonout_object_line(out, "never_freed");
-	np_jsonout_integer(out, "blocks", (int64_t)composition->never_freed);
-	np_jsonout_integer(out, "bytes", (int64_t)composition->never_freed_bytes);
-	np_jsonout_integer(out, "requested_bytes", (int64_t)composition->never_freed_requested);
-	np_jsonout_end(out);
-	np_jsonout_array(out, "grows");
-	for (size_t i = 0; i < composition->leaks.count; i++) {
-		const struct mem_leak *leak = &composition->leaks.item[i];
-
-		np_jsonout_object_line(out, NULL);
-		np_jsonout_text(out, "what", label(result, leak->label));
-		np_jsonout_integer(out, "times", (int64_t)leak->occasions);
-		np_jsonout_integer(out, "blocks", (int64_t)leak->blocks);
-		np_jsonout_integer(out, "bytes", (int64_t)leak->bytes);
-		np_jsonout_integer(out, "bytes_each_time", (int64_t)leak->per_occasion);
-		np_jsonout_end(out);
-	}
-	np_jsonout_end(out);
-	if (freed->size > 0) {
-		np_jsonout_object_line(out, "largest_freed");
-		np_jsonout_integer(out, "bytes", (int64_t)freed->size);
-		np_jsonout_integer(out, "requested_bytes", (int64_t)freed->requested);
-		np_jsonout_integer(out, "event", freed->birth);
-		np_jsonout_integer(out, "lived_events", (int64_t)freed->done - freed->birth);
-		np_jsonout_end(out);
-	}
-	if (composition->transient.bytes > 0) {
-		np_jsonout_object_line(out, "brief_at_peak");
-		np_jsonout_text(out, "what", label(result, composition->transient.label));
-		np_jsonout_integer(out, "bytes", (int64_t)composition->transient.bytes);
-		np_jsonout_integer(out, "blocks", (int64_t)composition->transient.blocks);
-		np_jsonout_integer(out, "peak_without_bytes", (int64_t)composition->peak_without);
-		np_jsonout_end(out);
-	}
-}
-
-static void put_settings(struct np_jsonout *out, const struct mem_settings *settings)
-{
-	NP_CLEANUP(np_buf_release) struct np_buf name = NP_BUF_INIT;
-
-	mem_replay_name(settings, &name);
-	np_jsonout_text(out, "settings", name.text);
-}
-
-static void put_whatif(struct np_jsonout *out, const struct memory_whatif *whatif)
-{
-	const struct mem_replay *found = &whatif->found;
-
-	if (!whatif->wanted)
-		return;
-	np_jsonout_object(out, "replay");
-	if (whatif->withheld) {
-		np_jsonout_text(out, "withheld", whatif->withheld);
-		np_jsonout_end(out);
-		return;
-	}
-	put_settings(out, &found->settings);
-	np_jsonout_bool(out, "exact", mem_replay_exact(found));
-	np_jsonout_integer(out, "segment_events", (int64_t)found->calls);
-	np_jsonout_integer(out, "segment_events_equal", (int64_t)found->calls_equal);
-	np_jsonout_integer(out, "segment_events_added", (int64_t)found->calls_extra);
-	np_jsonout_integer(out, "blocks", (int64_t)found->blocks);
-	np_jsonout_integer(out, "blocks_equal", (int64_t)found->blocks_equal);
-	np_jsonout_integer(out, "reserved_deviation_bytes", (int64_t)found->deviation);
-	np_jsonout_array(out, "what_if");
-	for (size_t i = 0; i < whatif->list.count; i++) {
-		const struct mem_whatif *one = &whatif->list.item[i];
-
-		np_jsonout_object_line(out, NULL);
-		put_settings(out, &one->replay.settings);
-		np_jsonout_integer(out, "peak_reserved_bytes", (int64_t)one->replay.peak_reserved);
-		np_jsonout_integer(out, "end_reserved_bytes", (int64_t)one->replay.end_reserved);
-		np_jsonout_integer(out, "driver_calls", (int64_t)one->replay.grown);
-		np_jsonout_integer(out, "free_at_peak_bytes", (int64_t)one->replay.peak_gap);
-		np_jsonout_bool(out, "approximate", one->replay.approximate);
-		np_jsonout_integer(out, "error_bytes", (int64_t)one->error);
-		np_jsonout_integer(out, "gain_bytes", one->gain);
-		np_jsonout_end(out);
-	}
-	np_jsonout_end(out);
-	np_jsonout_end(out);
-}
-
-static void put_result(struct np_jsonout *out, const struct memory_report *report,
-		       const struct memory_result *result)
-{
-	np_jsonout_object(out, NULL);
-	np_jsonout_text(out, "file", result->path);
-	np_jsonout_integer(out, "rank", result->rank);
-	np_jsonout_integer(out, "device", (int64_t)result->device);
-	put_history(out, result);
-	np_jsonout_object(out, "at");
-	np_jsonout_text(out, "moment", report->moment);
-	np_jsonout_integer(out, "event", (int64_t)result->at);
-	np_jsonout_integer(out, "allocated_bytes", (int64_t)result->at_allocated);
-	np_jsonout_integer(out, "requested_bytes", (int64_t)result->at_requested);
-	np_jsonout_integer(out, "rounding_bytes",
-			   (int64_t)(result->at_allocated - result->at_requested));
-	np_jsonout_integer(out, "reserved_bytes", (int64_t)result->at_reserved);
-	np_jsonout_integer(out, "blocks", (int64_t)result->peak_blocks);
-	put_gaps(out, &result->gaps);
-	np_jsonout_text(out, "by", report->by);
-	np_jsonout_array(out, "groups");
-	for (size_t i = 0; i < result->composition->groups.count; i++) {
-		const struct mem_group *group = &result->composition->groups.item[i];
-
-		np_jsonout_object_line(out, NULL);
-		np_jsonout_text(out, "what", label(result, group->label));
-		np_jsonout_integer(out, "bytes", (int64_t)group->bytes);
-		np_jsonout_integer(out, "requested_bytes", (int64_t)group->requested);
-		np_jsonout_integer(out, "blocks", (int64_t)group->blocks);
-		np_jsonout_end(out);
-	}
-	np_jsonout_end(out);
-	np_jsonout_end(out);
-	put_survivors(out, result);
-	put_whatif(out, &result->whatif);
-	if (report->gate)
-		np_jsonout_bool(out, "gate_tripped", result->tripped);
-	np_jsonout_end(out);
-}
-
-int memory_report_json(const struct memory_report *report, void *stream, struct np_err *err)
-{
-	struct np_jsonout out;
-	int rc;
-
-	np_jsonout_init(&out, stream);
-	np_jsonout_object(&out, NULL);
-	np_jsonout_text(&out, "schema", "npuprof.memory/1");
-	np_jsonout_array(&out, "skipped");
-	np_jsonout_notes(&out, report->notes, NP_NOTE_SKIPPED);
-	np_jsonout_end(&out);
-	np_jsonout_array(&out, "ranks");
-	for (size_t i = 0; i < report->results.count; i++)
-		put_result(&out, report, &report->results.item[i]);
-	np_jsonout_end(&out);
-	np_jsonout_end(&out);
-	rc = np_jsonout_finish(&out, err);
-	np_jsonout_release(&out);
-	return rc;
-}
-
-static int produce_groups(const void *model, struct np_sink *sink, struct np_err *err)
-{
-	const struct memory_report *report = model;
-	int rc = NP_OK;
-
-	for (size_t i = 0; i < report->results.count; i++) {
-		const struct memory_result *result = &report->results.item[i];
-
-		for (size_t j = 0; rc == NP_OK && j < result->composition->groups.count; j++) {
-			const struct mem_group *group = &result->composition->groups.item[j];
-			const struct np_cell cells[] = {
-				np_cell_text(result->path),
-				np_cell_integer(result->rank),
-				np_cell_integer((int64_t)result->device),
-				np_cell_integer((int64_t)result->at),
-				np_cell_text(label(result, group->label)),
-				np_cell_integer((int64_t)group->bytes),
-				np_cell_integer((int64_t)group->requested),
-				np_cell_integer((int64_t)group->blocks),
-			};
-
-			rc = np_sink_row(sink, cells, err);
-		}
-	}
-	return rc;
-}
-
-int memory_report_csv(const struct memory_report *report, void *stream, struct np_err *err)
-{
-	static const struct np_column columns[] = {
-		{ "file", NP_TEXT },
-		{ "rank", NP_INTEGER },
-		{ "device", NP_INTEGER },
-		{ "event", NP_INTEGER },
-		{ "what", NP_TEXT },
-		{ "bytes", NP_INTEGER },
-		{ "requested_bytes", NP_INTEGER },
-		{ "blocks", NP_INTEGER },
-	};
-	static const struct np_relation groups = {
-		.name = "np_memory_groups",
-		.summary = "what fills the memory of each rank",
-		.columns = columns,
-		.column_count = NP_COUNT(columns),
-		.produce = produce_groups,
-	};
-
-	return np_csv_write(&groups, report, stream, err);
 }

@@ -70,7 +70,8 @@ enum np_detail_section {
 	NP_DETAIL_DEPTH = 1 << 19,      /* how operators of the framework lie in each other */
 	NP_DETAIL_DISPATCHES = 1 << 20, /* of NP_DETAIL_FRAMEWORK a little that is often enough */
 	NP_DETAIL_OPERATORS = 1 << 21,  /* likewise: when which operator ran */
-	NP_DETAIL_ALL = (1 << 22) - 1,
+	NP_DETAIL_STATIC_MEMORY = 1 << 22, /* what compiled graphs plan for their operators */
+	NP_DETAIL_ALL = (1 << 23) - 1,
 };
 
 /* Of indexes of rows in other sections. */
@@ -328,6 +329,22 @@ struct np_memory_event {
 	int32_t device;
 };
 
+/*
+ * What an operator of a compiled graph holds, by logical time (static_op_mem.csv): from node
+ * `begin` up to node `end` of its graph. NP_STATIC_TO_END: to the end of the graph.
+ */
+struct np_static_memory {
+	int64_t graph;
+	int64_t begin;
+	int64_t end;
+	int64_t bytes;
+	np_str name;
+	np_str model; /* the root of a static part of a dynamic graph; "0" for none */
+	int32_t device;
+};
+
+#define NP_STATIC_TO_END INT64_C(4294967295)
+
 struct np_device_info {
 	np_str chip; /* "Ascend910B" */
 	int64_t ai_cores;
@@ -373,6 +390,7 @@ struct np_detail {
 	NP_VEC(struct np_memory_op) memory_ops;
 	NP_VEC(struct np_memory_point) memory_curve;
 	NP_VEC(struct np_memory_event) memory_events;
+	NP_VEC(struct np_static_memory) static_memory;
 	struct np_device_info device;
 	NP_VEC(struct np_setting) settings; /* by name */
 	struct np_notes notes;

@@ -28,6 +28,22 @@ static void add_frame(struct np_buf *buf, const struct snapshot *snapshot,
 		      (long long)frame->line, np_strtab_text(snapshot->texts, frame->name));
 }
 
+/* The file below where packages are installed, else its name. */
+static void add_module(struct np_buf *buf, const char *file)
+{
+	static const char *const homes[] = { "site-packages/", "dist-packages/" };
+
+	for (size_t i = 0; i < NP_COUNT(homes); i++) {
+		const char *at = strstr(file, homes[i]);
+
+		if (at) {
+			np_buf_add(buf, at + strlen(homes[i]));
+			return;
+		}
+	}
+	np_buf_add(buf, np_text_last_part(file));
+}
+
 static void name_stack(struct np_buf *buf, const struct snapshot *snapshot, uint32_t number,
 		       enum mem_by by)
 {
@@ -45,6 +61,16 @@ static void name_stack(struct np_buf *buf, const struct snapshot *snapshot, uint
 			add_frame(buf, snapshot, &snapshot->frames.item[frames[i - 1]]);
 			np_buf_add(buf, i > 1 ? ";" : "");
 		}
+		return;
+	}
+	if (by == MEM_BY_OP) {
+		np_buf_add(buf,
+			   np_strtab_text(snapshot->texts, snapshot->frames.item[frames[0]].name));
+		return;
+	}
+	if (by == MEM_BY_MODULE) {
+		add_module(buf,
+			   np_strtab_text(snapshot->texts, snapshot->frames.item[frames[0]].file));
 		return;
 	}
 	for (size_t i = 0; by == MEM_BY_USER && i < stack->count; i++) {
@@ -68,7 +94,7 @@ static bool is_brief(const struct mem_history *history, const struct mem_life *l
 	       life->done - life->birth <= (most > BRIEF_EVENTS ? most : BRIEF_EVENTS);
 }
 
-static const char *size_class(uint64_t size)
+const char *composition_size_class(uint64_t size)
 {
 	if (size <= MEM_MIB)
 		return "up to 1 MiB";
@@ -93,7 +119,7 @@ static int label_of(const struct mem_history *history, const struct mem_life *li
 	NP_CLEANUP(np_buf_release) struct np_buf buf = NP_BUF_INIT;
 
 	if (by == MEM_BY_SIZE)
-		np_buf_add(&buf, size_class(life->size));
+		np_buf_add(&buf, composition_size_class(life->size));
 	else if (by == MEM_BY_LIFETIME)
 		np_buf_add(&buf, life_class(history, life));
 	else if (life->birth == MEM_NONE && life->stack == 0)
@@ -116,7 +142,7 @@ struct labeller {
 static int labeller_get(struct labeller *labeller, const struct mem_life *life, np_str *ret,
 			struct np_err *err)
 {
-	bool cached = labeller->by <= MEM_BY_FULL && (life->birth != MEM_NONE || life->stack > 0);
+	bool cached = labeller->by <= MEM_BY_MODULE && (life->birth != MEM_NONE || life->stack > 0);
 	int rc;
 
 	if (cached && labeller->of_stack[life->stack] != NP_STR_NONE) {
@@ -192,10 +218,6 @@ static int fill_groups(struct composition *composition, struct labeller *labelle
 			*group = groups.item[i];
 	}
 	np_vec_release(&groups);
-	order_labels = composition->labels;
-	if (rc == NP_OK && composition->groups.count > 0)
-		qsort(composition->groups.item, composition->groups.count,
-		      sizeof(composition->groups.item[0]), order_groups);
 	return rc;
 }
 
@@ -235,6 +257,25 @@ static int order_leaks(const void *a, const void *b)
 		      np_strtab_text(order_labels, leak_b->label));
 }
 
+void composition_sort(struct composition *composition)
+{
+	order_labels = composition->labels;
+	if (composition->groups.count > 0)
+		qsort(composition->groups.item, composition->groups.count,
+		      sizeof(composition->groups.item[0]), order_groups);
+	if (composition->leaks.count > 0)
+		qsort(composition->leaks.item, composition->leaks.count,
+		      sizeof(composition->leaks.item[0]), order_leaks);
+}
+
+/* Is this birth another occasion than the last one of its stack? */
+static bool is_apart(const struct mem_history *history, uint32_t last, uint32_t birth)
+{
+	if (history->steps.count >= LEAK_OCCASIONS)
+		return history_step_at(history, last) != history_step_at(history, birth);
+	return birth - last > history->count / OCCASION_PART + 1;
+}
+
 /* Lives are in the order of their birth. */
 static int find_leaks(struct composition *composition, struct labeller *labeller,
 		      struct np_err *err)
@@ -242,7 +283,6 @@ static int find_leaks(struct composition *composition, struct labeller *labeller
 	const struct mem_history *history = labeller->history;
 	size_t stacks = history->snapshot->stacks.count;
 	struct survivors *all = calloc(stacks, sizeof(*all));
-	size_t apart = history->count / OCCASION_PART + 1;
 	int rc = all ? NP_OK : np_fail_nomem(err, "survivors");
 
 	for (size_t i = 0; rc == NP_OK && i < history->lives.count; i++) {
@@ -253,7 +293,7 @@ static int find_leaks(struct composition *composition, struct labeller *labeller
 			continue;
 		if (one->occasions == 0)
 			one->first = life->birth;
-		one->occasions += one->occasions == 0 || life->birth - one->last > apart;
+		one->occasions += one->occasions == 0 || is_apart(history, one->last, life->birth);
 		one->last = life->birth;
 		one->group.bytes += life->size;
 		one->group.blocks++;
@@ -279,10 +319,6 @@ static int find_leaks(struct composition *composition, struct labeller *labeller
 					   .per_occasion = all[i].group.bytes / all[i].occasions };
 	}
 	free(all);
-	order_labels = composition->labels;
-	if (rc == NP_OK && composition->leaks.count > 0)
-		qsort(composition->leaks.item, composition->leaks.count,
-		      sizeof(composition->leaks.item[0]), order_leaks);
 	return rc;
 }
 
@@ -348,18 +384,29 @@ static int find_transient(struct composition *composition, struct labeller *labe
 	return rc;
 }
 
+struct composition *composition_empty(void)
+{
+	struct composition *composition = calloc(1, sizeof(*composition));
+
+	if (composition)
+		composition->labels = np_strtab_new();
+	if (composition && !composition->labels) {
+		free(composition);
+		return NULL;
+	}
+	return composition;
+}
+
 int composition_new(const struct mem_history *history, size_t at, enum mem_by by,
 		    struct composition **ret, struct np_err *err)
 {
 	NP_CLEANUP(composition_freep)
-	struct composition *composition = calloc(1, sizeof(*composition));
+	struct composition *composition = composition_empty();
 	struct labeller labeller = { .history = history, .by = by };
 	int rc = NP_OK;
 
-	if (composition)
-		composition->labels = np_strtab_new();
 	labeller.of_stack = calloc(history->snapshot->stacks.count, sizeof(*labeller.of_stack));
-	if (!composition || !composition->labels || !labeller.of_stack)
+	if (!composition || !labeller.of_stack)
 		rc = np_fail_nomem(err, "what fills the memory");
 	if (rc == NP_OK) {
 		labeller.labels = composition->labels;
@@ -377,9 +424,11 @@ int composition_new(const struct mem_history *history, size_t at, enum mem_by by
 	if (rc == NP_OK)
 		rc = find_transient(composition, &labeller, err);
 	free(labeller.of_stack);
-	if (rc == NP_OK)
-		*ret = NP_STEAL(composition);
-	return rc;
+	if (rc < 0)
+		return rc;
+	composition_sort(composition);
+	*ret = NP_STEAL(composition);
+	return NP_OK;
 }
 
 void composition_free(struct composition *composition)

@@ -9,6 +9,8 @@ enum mem_by {
 	MEM_BY_USER, /* the innermost frame of the user's own code */
 	MEM_BY_INNER,
 	MEM_BY_FULL,
+	MEM_BY_OP,     /* of a profile the operator, of a snapshot the innermost function */
+	MEM_BY_MODULE, /* of a profile the module of CANN, of a snapshot the Python file */
 	MEM_BY_SIZE,
 	MEM_BY_LIFETIME,
 };
@@ -42,8 +44,15 @@ struct composition {
 	uint64_t peak_without;
 };
 
+struct composition *composition_empty(void) NP_MUST_USE;
 int composition_new(const struct mem_history *history, size_t at, enum mem_by by,
 		    struct composition **ret, struct np_err *err) NP_MUST_USE;
+/* Put groups and leaks into their order: the largest first. */
+void composition_sort(struct composition *composition);
+
+/* The class that a block of this size belongs to. */
+const char *composition_size_class(uint64_t size);
+
 void composition_free(struct composition *composition);
 void composition_freep(struct composition **composition);
 

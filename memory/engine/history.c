@@ -3,6 +3,7 @@
 #include "history.h"
 
 #include "npuprof/map.h"
+#include "npuprof/text.h"
 
 #define NPU_PAD UINT64_C(32)
 
@@ -413,6 +414,35 @@ static void keep_peaks(struct mem_history *keep, const struct mem_layout *layout
 	reach(&keep->gap, layout->reserved - layout->allocated, at);
 }
 
+/* The same for the stretch of the curve, and for the step, that the event is in. */
+static int keep_curves(struct mem_history *keep, const struct mem_layout *layout, size_t at,
+		       struct np_err *err)
+{
+	size_t wanted = at * MEM_HISTORY_POINTS / keep->count;
+	size_t step = history_step_at(keep, at);
+	struct mem_history_point *point = NULL;
+
+	if (keep->count <= MEM_HISTORY_POINTS)
+		wanted = at;
+	if (keep->curve.count > 0 && keep->curve_stretch == wanted)
+		point = &keep->curve.item[keep->curve.count - 1];
+	else
+		point = np_vec_add(&keep->curve, err);
+	if (!point)
+		return NP_E_NOMEM;
+	keep->curve_stretch = wanted;
+	point->last = at;
+	point->allocated =
+		layout->allocated > point->allocated ? layout->allocated : point->allocated;
+	point->reserved = layout->reserved > point->reserved ? layout->reserved : point->reserved;
+	if (step == SIZE_MAX)
+		return NP_OK;
+	reach(&keep->steps.item[step].most, layout->allocated, at);
+	if (layout->allocated < keep->steps.item[step].least)
+		keep->steps.item[step].least = layout->allocated;
+	return NP_OK;
+}
+
 /* The record up to event `until`, from the beginning that is laid; `keep` gets peaks and lives. */
 static int play(const struct mem_history *history, struct mem_history *keep,
 		struct mem_layout *layout, size_t until, struct np_err *err)
@@ -448,6 +478,8 @@ static int play(const struct mem_history *history, struct mem_history *keep,
 		if (keep) {
 			keep->inconsistent += !fits;
 			keep_peaks(keep, layout, i);
+			if (rc == NP_OK)
+				rc = keep_curves(keep, layout, i, err);
 		}
 	}
 	return rc;
@@ -476,8 +508,120 @@ static int keep_start(struct mem_history *history, const struct mem_layout *layo
 	return NP_OK;
 }
 
-int history_new(const struct snapshot *snapshot, size_t device, struct mem_history **ret,
-		struct np_err *err)
+size_t history_step_at(const struct mem_history *history, size_t event)
+{
+	size_t low = 0;
+	size_t count = history->steps.count;
+
+	while (count > 0) {
+		size_t half = count / 2;
+
+		if (history->steps.item[low + half].first <= event) {
+			low += half + 1;
+			count -= half + 1;
+		} else {
+			count = half;
+		}
+	}
+	return low > 0 ? low - 1 : SIZE_MAX;
+}
+
+static int add_step(struct mem_history *history, const char *id, size_t first, struct np_err *err)
+{
+	struct mem_history_step *step = np_vec_add(&history->steps, err);
+
+	if (!step)
+		return NP_E_NOMEM;
+	*step = (struct mem_history_step){ .first = first, .least = UINT64_MAX };
+	(void)snprintf(step->id, sizeof(step->id), "%s", id);
+	return NP_OK;
+}
+
+/* What the profiler of PyTorch calls a step. */
+static const char step_mark[] = "ProfilerStep#";
+
+static int find_marked_steps(struct mem_history *history, struct np_err *err)
+{
+	const struct snapshot *snapshot = history->snapshot;
+	const int64_t *times;
+	int rc = NP_OK;
+
+	if (snapshot->times.count == 0 || history->count == 0)
+		return NP_OK;
+	times = &snapshot->times.item[history->events - snapshot->events.item];
+	for (size_t i = 0; rc == NP_OK && i < snapshot->annotations.count; i++) {
+		const struct snap_annotation *mark = &snapshot->annotations.item[i];
+		const char *name = np_strtab_text(snapshot->texts, mark->name);
+		size_t first = 0;
+
+		if (!mark->start || !np_text_begins(name, step_mark) ||
+		    (mark->device >= 0 && mark->device != (int64_t)history->device))
+			continue;
+		while (first < history->count && times[first] < mark->time)
+			first++;
+		/* A step in which nothing happened is none. */
+		if (first == history->count ||
+		    (history->steps.count > 0 &&
+		     history->steps.item[history->steps.count - 1].first >= first))
+			continue;
+		rc = add_step(history, name + strlen(step_mark), first, err);
+	}
+	return rc;
+}
+
+/* "train.py:11", "train.py:11:step" or "step"? */
+static bool is_frame(const struct snapshot *snapshot, const struct snap_frame *frame,
+		     const char *wanted)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
+	const char *name = np_strtab_text(snapshot->texts, frame->name);
+
+	if (strcmp(name, wanted) == 0)
+		return true;
+	np_buf_printf(&text, "%s:%lld",
+		      np_text_last_part(np_strtab_text(snapshot->texts, frame->file)),
+		      (long long)frame->line);
+	if (strcmp(text.text, wanted) == 0)
+		return true;
+	np_buf_printf(&text, ":%s", name);
+	return strcmp(text.text, wanted) == 0;
+}
+
+static int find_framed_steps(struct mem_history *history, const char *wanted, struct np_err *err)
+{
+	const struct snapshot *snapshot = history->snapshot;
+	bool *has = calloc(snapshot->stacks.count + 1, sizeof(*has));
+	bool inside = false;
+	int rc = has ? NP_OK : np_fail_nomem(err, "stacks");
+
+	for (size_t i = 0; rc == NP_OK && i < snapshot->stacks.count; i++) {
+		const struct snap_stack *stack = &snapshot->stacks.item[i];
+
+		for (size_t j = 0; !has[i] && j < stack->count; j++)
+			has[i] = is_frame(
+				snapshot,
+				&snapshot->frames
+					 .item[snapshot->stack_frames.item[stack->first + j]],
+				wanted);
+	}
+	for (size_t i = 0; rc == NP_OK && i < history->count; i++) {
+		const struct snap_event *event = &history->events[i];
+		char id[24];
+
+		/* What has no stack may be of the backward pass of the same step. */
+		if (event->action != SNAP_ALLOC || event->stack == 0)
+			continue;
+		(void)snprintf(id, sizeof(id), "%zu", history->steps.count);
+		if (has[event->stack] && !inside)
+			rc = add_step(history, id, i, err);
+		inside = has[event->stack];
+	}
+	free(has);
+	return rc;
+}
+
+int history_new(const struct snapshot *snapshot, size_t device, const char *step_frame,
+		struct mem_history **ret, struct np_err *err)
 {
 	NP_CLEANUP(history_freep) struct mem_history *history = calloc(1, sizeof(*history));
 	struct mem_layout layout;
@@ -494,7 +638,10 @@ int history_new(const struct snapshot *snapshot, size_t device, struct mem_histo
 	count_actions(history);
 	find_settings(history);
 	layout_init(&layout, &history->settings);
-	rc = find_start_ranges(history, err);
+	rc = step_frame ? find_framed_steps(history, step_frame, err)
+			: find_marked_steps(history, err);
+	if (rc == NP_OK)
+		rc = find_start_ranges(history, err);
 	if (rc == NP_OK)
 		rc = find_start_blocks(history, err);
 	if (rc == NP_OK)
@@ -520,6 +667,8 @@ void history_free(struct mem_history *history)
 	np_vec_release(&history->start_ranges);
 	np_vec_release(&history->start_blocks);
 	np_vec_release(&history->lives);
+	np_vec_release(&history->steps);
+	np_vec_release(&history->curve);
 	free(history);
 }
 

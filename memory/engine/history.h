@@ -39,6 +39,23 @@ struct mem_range {
 	bool expandable;
 };
 
+/* A step of the program, from its first event on; what was allocated in it at most and at least. */
+struct mem_history_step {
+	char id[24];
+	size_t first;
+	struct mem_peak most;
+	uint64_t least;
+};
+
+/* Curves with few points: the most within a stretch of events. */
+struct mem_history_point {
+	size_t last; /* event */
+	uint64_t allocated;
+	uint64_t reserved;
+};
+
+#define MEM_HISTORY_POINTS 512
+
 struct mem_history {
 	const struct snapshot *snapshot;
 	const struct snap_event *events;
@@ -62,11 +79,18 @@ struct mem_history {
 	uint64_t end_reserved;
 	uint64_t end_requested;
 	struct layout_gaps end_gaps;
-	size_t inconsistent; /* events that cannot be */
+	size_t inconsistent;                   /* events that cannot be */
+	NP_VEC(struct mem_history_step) steps; /* empty: not known */
+	NP_VEC(struct mem_history_point) curve;
+	size_t curve_stretch; /* that its last point is of */
 };
 
-int history_new(const struct snapshot *snapshot, size_t device, struct mem_history **ret,
-		struct np_err *err) NP_MUST_USE;
+/*
+ * `step_frame`, "file:line" or a function, opens a step with each first of its allocations; NULL:
+ * steps are those that the profiler left as annotations, or are not known.
+ */
+int history_new(const struct snapshot *snapshot, size_t device, const char *step_frame,
+		struct mem_history **ret, struct np_err *err) NP_MUST_USE;
 void history_free(struct mem_history *history);
 void history_freep(struct mem_history **history);
 
@@ -83,6 +107,9 @@ bool history_releases(const struct snap_event *event);
 /* The allocator as it was after event `at`. Release it. */
 int history_state(const struct mem_history *history, size_t at, struct mem_layout *ret,
 		  struct np_err *err) NP_MUST_USE;
+
+/* The number of the step that an event is in; SIZE_MAX before the first. */
+size_t history_step_at(const struct mem_history *history, size_t event);
 
 /* Is the block allocated after event `at`? */
 bool history_alive(const struct mem_life *life, size_t at);

@@ -40,6 +40,7 @@ enum snap_key {
 	KEY_SEGMENTS,
 	KEY_TRACES,
 	KEY_SETTINGS,
+	KEY_STAGE,
 	KEYS,
 };
 
@@ -67,6 +68,7 @@ static const char *const key_names[KEYS] = {
 	[KEY_SEGMENTS] = "segments",
 	[KEY_TRACES] = "device_traces",
 	[KEY_SETTINGS] = "allocator_settings",
+	[KEY_STAGE] = "stage",
 };
 
 /* Texts after the keys: the ids follow from the order. */
@@ -507,6 +509,29 @@ static int take_segment(struct snap_reader *reader, struct np_pickle *pickle, ui
 	return NP_OK;
 }
 
+static int take_annotation(struct snap_reader *reader, const struct np_pickle *pickle,
+			   struct np_err *err)
+{
+	struct snapshot *snapshot = reader->snapshot;
+	struct snap_annotation mark = { .name = np_pickled_text(reader->value[KEY_NAME]),
+					.device = -1 };
+	const char *stage =
+		np_strtab_text(snapshot->texts, np_pickled_text(reader->value[KEY_STAGE]));
+	struct snap_annotation *added;
+
+	/* One that is odd is no reason to refuse the rest. */
+	if (!np_pickled_integer(pickle, reader->value[KEY_TIME], &mark.time))
+		return NP_OK;
+	if (has(reader, KEY_DEVICE))
+		(void)np_pickled_integer(pickle, reader->value[KEY_DEVICE], &mark.device);
+	mark.start = strcmp(stage, "START") == 0;
+	added = np_vec_add(&snapshot->annotations, err);
+	if (!added)
+		return NP_E_NOMEM;
+	*added = mark;
+	return NP_OK;
+}
+
 /* Which of the known keys there are. */
 static void sort_out(struct snap_reader *reader, const np_pickled *pairs, size_t count,
 		     size_t *ret_unknown)
@@ -543,8 +568,10 @@ static int take(void *context, struct np_pickle *pickle, const np_pickled *pairs
 		rc = take_segment(reader, pickle, ret, err);
 	else if (has(reader, KEY_STATE) && has(reader, KEY_SIZE))
 		rc = take_block(reader, pickle, ret, err);
+	else if (has(reader, KEY_NAME) && has(reader, KEY_STAGE) && has(reader, KEY_TIME))
+		return take_annotation(reader, pickle, err);
 	else
-		return NP_OK; /* the top, settings, annotations */
+		return NP_OK; /* the top, settings */
 	reader->snapshot->unknown_keys += unknown;
 	return rc;
 }
@@ -713,6 +740,7 @@ void snapshot_free(struct snapshot *snapshot)
 	np_vec_release(&snapshot->stack_frames);
 	np_vec_release(&snapshot->stacks);
 	np_vec_release(&snapshot->devices);
+	np_vec_release(&snapshot->annotations);
 	np_vec_release(&snapshot->streams);
 	np_vec_release(&snapshot->pools);
 	np_strtab_free(snapshot->texts);

@@ -74,6 +74,14 @@ struct snap_stack {
 	size_t count;
 };
 
+/* A range that the program named; torch_npu writes none. */
+struct snap_annotation {
+	np_str name;
+	int64_t time;   /* µs */
+	int64_t device; /* -1: not said */
+	bool start;
+};
+
 struct snap_device {
 	size_t first; /* of its events, without those of the workspace */
 	size_t count;
@@ -90,6 +98,7 @@ struct snapshot {
 	NP_VEC(uint32_t) stack_frames;
 	NP_VEC(struct snap_stack) stacks;
 	NP_VEC(struct snap_device) devices;
+	NP_VEC(struct snap_annotation) annotations; /* as in the file */
 	NP_VEC(uint64_t) streams;
 	NP_VEC(uint64_t) pools;
 	uint64_t trailing;   /* bytes behind the end of the pickle */

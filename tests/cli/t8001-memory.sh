@@ -128,7 +128,7 @@ run "$npuprof" memory "$work/nowhere.pkl"
 expect_exit 2
 run "$npuprof" memory --at noon "$work/run"
 expect_exit 2
-expect_stderr_has 'neither peak, end nor the number of an event'
+expect_stderr_has 'neither peak, end, step:N, event:N, time:T nor a number'
 
 if [[ -z ${NPUPROF_SHARED:-} || ! -d $NPUPROF_SHARED/data/snapshots ]]; then
 	echo 'left out: no recorded snapshots (NPUPROF_SHARED/data/snapshots)'

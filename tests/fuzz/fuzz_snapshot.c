@@ -35,7 +35,7 @@ static void play(const struct snapshot *snapshot)
 	struct np_err err = NP_ERR_INIT;
 	uint64_t sum = 0;
 
-	must(history_new(snapshot, 0, &history, &err) == NP_OK);
+	must(history_new(snapshot, 0, NULL, &history, &err) == NP_OK);
 	must(composition_new(history, history->allocated.at, MEM_BY_USER, &composition, &err) ==
 	     NP_OK);
 	for (size_t i = 0; i < composition->groups.count; i++)

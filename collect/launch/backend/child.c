@@ -16,8 +16,7 @@
 static bool is_ours(const char *word, bool with_mpi)
 {
 	static const char *const prefixes[] = {
-		"NPUPROF_", "OMPI_", "PMIX_",     "PMI_",  "ORTE_",
-		"OPAL_",    "PRTE_", "MPI_LOCAL", "HYDI_", "PMI2_",
+		"NPUPROF_", "OMPI_", "PMIX_", "PMI_", "ORTE_", "OPAL_", "PRTE_", "MPI_LOCAL",
 	};
 
 	for (size_t i = 0; i < (with_mpi ? 1 : NP_COUNT(prefixes)); i++) {

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "cli/command/cmd.h"
-#include "cli/command/launcher.h"
 #include "collect/launch/plan/find.h"
 #include "collect/protocol.h"
 #include "coord_tcp.h"
@@ -45,10 +44,11 @@ static const char *variable(const char *name)
 /* Are all launchers on this host? */
 static bool are_all_here(int size)
 {
-	struct np_launcher launcher;
+	const char *local = variable("OMPI_COMM_WORLD_LOCAL_SIZE");
+	int64_t count;
 
-	np_launcher_read(&launcher);
-	return variable("PMIX_NAMESPACE") && launcher.local_size == size;
+	return local && variable("PMIX_NAMESPACE") &&
+	       np_text_to_int(local, strlen(local), &count) && count == size;
 }
 
 static void socket_name(char *name, size_t size)
@@ -124,43 +124,6 @@ struct stage_word {
 	char address[NP_MPI_ADDRESS_BYTES];
 };
 
-/* Become an MPI process, through the library that fits to the launcher. */
-static int open_mpi(const struct np_launcher *launcher, struct np_coord **ret, struct np_err *err)
-{
-	struct np_err problem = NP_ERR_INIT;
-	const char *library;
-	np_coord_opener *open;
-	int rc = np_launcher_backend(launcher, NP_COORD_OPEN, (void **)&open, &problem);
-
-	if (rc < 0)
-		return np_fail(err, rc,
-			       "the launchers cannot find each other through MPI: %s; use --coord "
-			       "tcp, or build npuprof-collect where MPI is installed",
-			       problem.text);
-	rc = open(ret, &library, err);
-	if (rc < 0)
-		return rc;
-	rc = np_launcher_check(launcher, np_coord_size(*ret), library, err);
-	if (rc < 0)
-		np_coord_close(*ret);
-	return rc;
-}
-
-/* Nobody to come together with: neither MPI nor a network is needed. */
-static int join_nobody(struct np_job *job, struct np_err *err)
-{
-	const struct np_tcp_address address = { .rank = 0, .size = 1 };
-
-	return np_coord_tcp_open(&address, -1, 0, &job->coord, err);
-}
-
-static int join_mpi(struct np_job *job, const struct np_mode_choice *choice, struct np_err *err)
-{
-	return np_launcher_has_many(&choice->launcher)
-		       ? open_mpi(&choice->launcher, &job->coord, err)
-		       : join_nobody(job, err);
-}
-
 /* Listen somewhere, and say where. */
 static int make_address(struct np_tcp_address *address, struct np_err *err)
 {
@@ -178,13 +141,11 @@ int np_join_stage(const char *descriptor)
 	const char *mine = getenv(NP_ENV_ADDRESS); /* NOLINT(concurrency-mt-unsafe) */
 	struct np_err err = NP_ERR_INIT;
 	struct stage_word word = { 0 };
-	struct np_launcher launcher;
 	struct np_coord *coord;
 	int64_t fd;
 
-	np_launcher_read(&launcher);
 	if (!np_text_to_int(descriptor, strlen(descriptor), &fd) ||
-	    open_mpi(&launcher, &coord, &err) < 0)
+	    np_coord_mpi_open(&coord, &err) < 0)
 		return NP_EXIT_FAILED;
 	word.rank = np_coord_rank(coord);
 	word.size = np_coord_size(coord);
@@ -273,18 +234,11 @@ static bool run_stage(const struct np_tcp_address *mine, int seconds, struct sta
 static int join_late(struct np_job *job, const struct np_mode_choice *choice,
 		     struct np_tcp_address *address, int listener, struct np_err *err)
 {
-	char name[64];
-
-	/* The application decides which MPI it is; a script leaves that to its launcher. */
-	(void)snprintf(name, sizeof(name), "libnpuprof_inapp-%s.so",
-		       np_mpi_family_name(choice->mpi ? choice->mpi
-						      : np_launcher_family(&choice->launcher)));
-	if (!np_find_beside(name, job->mpi_library, sizeof(job->mpi_library))) {
+	if (!np_find_beside("libnpuprof_inapp.so", job->mpi_library, sizeof(job->mpi_library))) {
 		(void)close(listener);
 		return np_fail(err, NP_E_NOTFOUND,
-			       "%s is not where it was installed: without it the mode inapp is not "
-			       "possible; build npuprof-collect where that MPI is installed",
-			       name);
+			       "libnpuprof_inapp.so is not where it was installed: without it the "
+			       "mode inapp is not possible");
 	}
 	address->rank = choice->rank;
 	address->size = choice->size;
@@ -396,7 +350,7 @@ int np_join(struct np_job *job, const struct np_collect_options *options,
 		rc = join_tcp(job, options, choice, err);
 		break;
 	default:
-		rc = join_mpi(job, choice, err);
+		rc = np_coord_mpi_open(&job->coord, err);
 		break;
 	}
 	if (rc < 0)

@@ -401,6 +401,7 @@ void np_detail_free(struct np_detail *detail)
 	np_vec_release(&detail->memory_ops);
 	np_vec_release(&detail->memory_curve);
 	np_vec_release(&detail->memory_events);
+	np_vec_release(&detail->static_memory);
 	np_vec_release(&detail->settings);
 	free(detail->pmu);
 	np_notes_release(&detail->notes);

@@ -103,6 +103,7 @@ static void place_on_device(struct np_detail *detail)
 	FILL_DEVICE(detail->memory_ops, device);
 	FILL_DEVICE(detail->memory_curve, device);
 	FILL_DEVICE(detail->memory_events, device);
+	FILL_DEVICE(detail->static_memory, device);
 }
 
 /* --- depth ----------------------------------------------------------------------------------- */

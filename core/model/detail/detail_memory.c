@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Allocations and curves of memory from text files: operator_memory.csv, memory_record.csv and
- * npu_module_mem.csv.
+ * npu_module_mem.csv; what compiled graphs plan from static_op_mem.csv.
  */
 #include "core/model/vendor/text_columns.h"
 #include "detail_load.h"
 
+#include "npuprof/dirs.h"
 #include "npuprof/run.h"
 
 typedef int take_cells(struct detail_load *load, const struct np_slice *cell);
@@ -37,9 +38,9 @@ static int each_row(struct detail_load *load, const char *path, const struct mem
 }
 
 /* A file that cannot be read costs what only it holds. */
-static int read_file(struct detail_load *load, const struct memory_file *file)
+static int read_file(struct detail_load *load, const struct memory_file *file, const char *path,
+		     const char *what)
 {
-	const char *path = load->source->file[file->kind];
 	struct np_err problem = NP_ERR_INIT;
 	int rc;
 
@@ -49,7 +50,7 @@ static int read_file(struct detail_load *load, const struct memory_file *file)
 	if (rc == NP_E_NOMEM)
 		return np_fail(load->err, NP_E_NOMEM, "%s", problem.text);
 	if (rc < 0)
-		detail_note(load, path, np_file_name(file->kind), problem.text);
+		detail_note(load, path, what, problem.text);
 	else
 		load->detail->has |= file->section;
 	return NP_OK;
@@ -65,7 +66,7 @@ static np_ns time_of(struct np_slice cell)
 	return time;
 }
 
-/* Of what only torch_npu writes, and of what all write in KB. */
+/* Of what all write in KB. */
 static const struct np_slice no_cell;
 
 /* "NPU:4" */
@@ -94,12 +95,14 @@ static int take_op(struct detail_load *load, const struct np_slice *cell)
 							  cell[OPERATOR_ALLOC_ALLOCATED_KB]),
 		.reserved_at_alloc = vendor_memory_bytes(cell[OPERATOR_ALLOC_RESERVED_MB],
 							 cell[OPERATOR_ALLOC_RESERVED_KB]),
-		.active_at_alloc = vendor_memory_bytes(cell[OPERATOR_ALLOC_ACTIVE_MB], no_cell),
+		.active_at_alloc = vendor_memory_bytes(cell[OPERATOR_ALLOC_ACTIVE_MB],
+						       cell[OPERATOR_ALLOC_ACTIVE_KB]),
 		.allocated_at_release = vendor_memory_bytes(cell[OPERATOR_RELEASE_ALLOCATED_MB],
 							    cell[OPERATOR_RELEASE_ALLOCATED_KB]),
 		.reserved_at_release = vendor_memory_bytes(cell[OPERATOR_RELEASE_RESERVED_MB],
 							   cell[OPERATOR_RELEASE_RESERVED_KB]),
-		.active_at_release = vendor_memory_bytes(cell[OPERATOR_RELEASE_ACTIVE_MB], no_cell),
+		.active_at_release = vendor_memory_bytes(cell[OPERATOR_RELEASE_ACTIVE_MB],
+							 cell[OPERATOR_RELEASE_ACTIVE_KB]),
 		.device = device_of(cell[OPERATOR_DEVICE]),
 	};
 	return detail_intern(load, cell[OPERATOR_NAME].bytes, cell[OPERATOR_NAME].length,
@@ -124,7 +127,7 @@ static int add_point(struct detail_load *load, const struct np_slice *cell, bool
 						 cell[COMPONENT_ALLOCATED_KB]),
 		.reserved = vendor_memory_bytes(cell[COMPONENT_RESERVED_MB],
 						cell[COMPONENT_RESERVED_KB]),
-		.active = vendor_memory_bytes(cell[COMPONENT_ACTIVE_MB], no_cell),
+		.active = vendor_memory_bytes(cell[COMPONENT_ACTIVE_MB], cell[COMPONENT_ACTIVE_KB]),
 		.device = device_of(cell[COMPONENT_DEVICE]),
 		.module = module
 	};
@@ -142,6 +145,88 @@ static int take_module(struct detail_load *load, const struct np_slice *cell)
 	return add_point(load, cell, true);
 }
 
+static int64_t number_of(struct np_slice cell)
+{
+	int64_t number;
+
+	return np_text_to_int(cell.bytes, cell.length, &number) ? number : NP_UNKNOWN;
+}
+
+static int take_static(struct detail_load *load, const struct np_slice *cell)
+{
+	static const char total[] = "TOTAL";
+	const struct np_slice name = cell[STATIC_NAME];
+	int64_t device = number_of(cell[STATIC_DEVICE]);
+	struct np_static_memory row = { .graph = number_of(cell[STATIC_GRAPH]),
+					.begin = number_of(cell[STATIC_BEGIN]),
+					.end = number_of(cell[STATIC_END]),
+					.bytes = vendor_memory_bytes(no_cell, cell[STATIC_SIZE_KB]),
+					.device =
+						device == NP_UNKNOWN ? -1 : vendor_device(device) };
+	struct np_static_memory *added;
+
+	/* The sum of the others. */
+	if (name.length == strlen(total) && memcmp(name.bytes, total, name.length) == 0)
+		return NP_OK;
+	if (row.begin == NP_UNKNOWN || row.end == NP_UNKNOWN) {
+		load->impossible_times++;
+		return NP_OK;
+	}
+	if (detail_intern(load, name.bytes, name.length, &row.name) < 0 ||
+	    detail_intern(load, cell[STATIC_MODEL].bytes, cell[STATIC_MODEL].length, &row.model) <
+		    0)
+		return NP_E_NOMEM;
+	added = np_vec_add(&load->detail->static_memory, load->err);
+	if (!added)
+		return NP_E_NOMEM;
+	*added = row;
+	return NP_OK;
+}
+
+/* static_op_mem.csv, static_op_mem_20260801103000.csv in a directory; NULL: none, or no memory. */
+static char *find_static(const char *dir)
+{
+	struct np_names names = { 0 };
+	char *found = NULL;
+
+	if (np_names_read(dir, &names, NULL) < 0)
+		return NULL;
+	for (size_t i = 0; !found && i < names.list.count; i++) {
+		const char *name = names.list.item[i];
+
+		if (np_text_begins(name, "static_op_mem") && np_text_ends(name, ".csv"))
+			found = np_join_path(dir, name);
+	}
+	np_names_release(&names);
+	return found;
+}
+
+/* Nobody else has use for this file, so it is looked for beside those of the rank. */
+static int read_static(struct detail_load *load)
+{
+	static const struct memory_file file = { .section = NP_DETAIL_STATIC_MEMORY,
+						 .columns = vendor_static_memory,
+						 .count = STATIC_COLUMNS,
+						 .take = take_static };
+	char *path = NULL;
+	int rc;
+
+	if (!detail_wants(load, NP_DETAIL_STATIC_MEMORY))
+		return NP_OK;
+	for (size_t i = 0; !path && i < NP_FILE_COUNT; i++) {
+		const char *beside = load->source->file[i];
+		char *dir = beside ? strndup(beside, (size_t)(np_text_last_part(beside) - beside))
+				   : NULL;
+
+		if (dir && *dir)
+			path = find_static(dir);
+		free(dir);
+	}
+	rc = read_file(load, &file, path, "static_op_mem.csv");
+	free(path);
+	return rc;
+}
+
 int detail_read_memory(struct detail_load *load)
 {
 	static const struct memory_file files[] = {
@@ -157,6 +242,7 @@ int detail_read_memory(struct detail_load *load)
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < NP_COUNT(files) && rc == NP_OK; i++)
-		rc = read_file(load, &files[i]);
-	return rc;
+		rc = read_file(load, &files[i], load->source->file[files[i].kind],
+			       np_file_name(files[i].kind));
+	return rc < 0 ? rc : read_static(load);
 }

@@ -296,6 +296,22 @@ static int by_point(const void *left, const void *right, void *context)
 	return 0;
 }
 
+static int by_static_memory(const void *left, const void *right, void *context)
+{
+	const struct np_static_memory *a = left;
+	const struct np_static_memory *b = right;
+	int order;
+
+	FIRST_DIFFERENCE(graph);
+	order = by_text(context, a->model, b->model);
+	if (order != 0)
+		return order;
+	FIRST_DIFFERENCE(begin);
+	FIRST_DIFFERENCE(end);
+	FIRST_DIFFERENCE(bytes);
+	return by_text(context, a->name, b->name);
+}
+
 static int by_memory_event(const void *left, const void *right, void *context)
 {
 	const struct np_memory_event *a = left;
@@ -497,6 +513,7 @@ static void sort_rest(struct np_detail *detail)
 	SORT(detail->memory_ops, by_memory_op);
 	SORT(detail->memory_curve, by_point);
 	SORT(detail->memory_events, by_memory_event);
+	SORT(detail->static_memory, by_static_memory);
 	SORT(detail->settings, by_setting);
 	if (detail->frequency.count)
 		qsort(detail->frequency.item, detail->frequency.count,

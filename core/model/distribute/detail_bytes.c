@@ -33,6 +33,7 @@ static const struct {
 	SECTION(memory_ops, np_memory_op),
 	SECTION(memory_curve, np_memory_point),
 	SECTION(memory_events, np_memory_event),
+	SECTION(static_memory, np_static_memory),
 	SECTION(settings, np_setting),
 #undef SECTION
 };

@@ -75,6 +75,7 @@ const struct np_csv_column vendor_memory_components[COMPONENT_COLUMNS] = {
 	[COMPONENT_ALLOCATED_MB] = { "Total Allocated(MB)", NP_OPTIONAL },
 	[COMPONENT_ALLOCATED_KB] = { "Total Allocated(KB)", NP_OPTIONAL },
 	[COMPONENT_ACTIVE_MB] = { "Total Active(MB)", NP_OPTIONAL },
+	[COMPONENT_ACTIVE_KB] = { "Total Active(KB)", NP_OPTIONAL },
 	[COMPONENT_DEVICE] = { "Device Type|Device", NP_OPTIONAL },
 };
 
@@ -110,6 +111,18 @@ const struct np_csv_column vendor_memory_operators[OPERATOR_COLUMNS] = {
 	[OPERATOR_RELEASE_RESERVED_KB] = { "Release Total Reserved(KB)", NP_OPTIONAL },
 	[OPERATOR_ACTIVE_RELEASE] = { "Active Release Time(us)", NP_OPTIONAL },
 	[OPERATOR_ALLOC_ACTIVE_MB] = { "Allocation Total Active(MB)", NP_OPTIONAL },
+	[OPERATOR_ALLOC_ACTIVE_KB] = { "Allocation Total Active(KB)", NP_OPTIONAL },
 	[OPERATOR_RELEASE_ACTIVE_MB] = { "Release Total Active(MB)", NP_OPTIONAL },
+	[OPERATOR_RELEASE_ACTIVE_KB] = { "Release Total Active(KB)", NP_OPTIONAL },
 	[OPERATOR_DEVICE] = { "Device Type", NP_OPTIONAL },
+};
+
+const struct np_csv_column vendor_static_memory[STATIC_COLUMNS] = {
+	[STATIC_NAME] = { "Op Name", NP_REQUIRED },
+	[STATIC_MODEL] = { "Model Name", NP_OPTIONAL },
+	[STATIC_GRAPH] = { "Graph ID", NP_OPTIONAL },
+	[STATIC_BEGIN] = { "Node Index Start", NP_REQUIRED },
+	[STATIC_END] = { "Node Index End", NP_REQUIRED },
+	[STATIC_SIZE_KB] = { "Size(KB)", NP_REQUIRED },
+	[STATIC_DEVICE] = { "Device_id", NP_OPTIONAL },
 };

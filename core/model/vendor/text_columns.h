@@ -65,6 +65,7 @@ enum {
 	COMPONENT_ALLOCATED_KB,
 	COMPONENT_LOADED, /* the others are for details */
 	COMPONENT_ACTIVE_MB = COMPONENT_LOADED,
+	COMPONENT_ACTIVE_KB,
 	COMPONENT_DEVICE, /* "NPU:4" */
 	COMPONENT_COLUMNS,
 };
@@ -88,7 +89,9 @@ enum {
 	OPERATOR_LOADED, /* the others are for details */
 	OPERATOR_ACTIVE_RELEASE = OPERATOR_LOADED,
 	OPERATOR_ALLOC_ACTIVE_MB,
+	OPERATOR_ALLOC_ACTIVE_KB,
 	OPERATOR_RELEASE_ACTIVE_MB,
+	OPERATOR_RELEASE_ACTIVE_KB,
 	OPERATOR_DEVICE,
 	OPERATOR_COLUMNS,
 };
@@ -100,5 +103,19 @@ extern const struct np_csv_column vendor_memory_operators[OPERATOR_COLUMNS];
  * empty. NP_UNKNOWN for what is no number; negative sizes are kept.
  */
 int64_t vendor_memory_bytes(struct np_slice mb, struct np_slice kb);
+
+/* static_op_mem.csv of torch_npu, MindSpore and msprof: what compiled graphs plan. */
+enum {
+	STATIC_NAME, /* "TOTAL" in the last row */
+	STATIC_MODEL,
+	STATIC_GRAPH,
+	STATIC_BEGIN,
+	STATIC_END,
+	STATIC_SIZE_KB,
+	STATIC_DEVICE, /* a number */
+	STATIC_COLUMNS,
+};
+
+extern const struct np_csv_column vendor_static_memory[STATIC_COLUMNS];
 
 #endif /* NP_VENDOR_TEXT_COLUMNS_H */

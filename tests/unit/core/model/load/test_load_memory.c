@@ -130,6 +130,21 @@ static void kilobytes_are_a_thousandth_of_megabytes(void **state)
 	}
 }
 
+/* 60 GiB are more KB than a millionth of them times 2^20 has room for. */
+static void a_whole_device_in_kilobytes_is_known(void **state)
+{
+	struct np_run *run;
+
+	(void)state;
+	write_rank("memory_record.csv",
+		   "Component,Timestamp(us),Total Allocated(KB),Total Reserved(KB)\n"
+		   "GE,1.0,2048.0,62914560.0\n");
+	run = synth_load(below("run"));
+	assert_int_equal(peak_of(run, "GE")->reserved, 60 * 1024 * MB);
+	np_run_free(run);
+	assert_int_equal(unlink(output("memory_record.csv")), 0);
+}
+
 /* Empty, without the columns, with numbers that are none: noted, or without effect. */
 static void damaged_memory_files_cost_themselves_alone(void **state)
 {
@@ -280,6 +295,7 @@ int main(void)
 		with_fixture(records_of_components_are_believed_before_operators),
 		with_fixture(modules_have_names_of_their_own_and_idle_ones_are_left_out),
 		with_fixture(kilobytes_are_a_thousandth_of_megabytes),
+		with_fixture(a_whole_device_in_kilobytes_is_known),
 		with_fixture(damaged_memory_files_cost_themselves_alone),
 		with_fixture(random_damage_to_memory_files_is_survived),
 		with_fixture(a_database_tells_the_same_from_its_tables),

@@ -2,7 +2,7 @@
 #ifndef NP_MEMORY_WHATIF_H
 #define NP_MEMORY_WHATIF_H
 
-#include "engine/mem_replay.h"
+#include "mem_replay.h"
 
 /* What one device would have reserved under other settings of its allocator. */
 struct memory_whatif {
@@ -17,6 +17,9 @@ struct memory_whatif {
 int memory_whatif_run(const struct mem_history *history, const char *const *with, size_t count,
 		      bool sweep, struct memory_whatif *ret, struct np_err *err) NP_MUST_USE;
 void memory_whatif_release(struct memory_whatif *whatif);
+
+/* 64GB, 60GiB, 512B … */
+bool memory_read_size(const char *text, int64_t *ret);
 
 /* reserved>60GB */
 int memory_gate_parse(const char *text, uint64_t *ret_bytes, struct np_err *err) NP_MUST_USE;

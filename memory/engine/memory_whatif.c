@@ -67,30 +67,38 @@ void memory_whatif_release(struct memory_whatif *whatif)
 	np_vec_release(&whatif->list);
 }
 
-int memory_gate_parse(const char *text, uint64_t *ret_bytes, struct np_err *err)
+bool memory_read_size(const char *text, int64_t *ret)
 {
-	static const char what[] = "reserved>";
 	static const struct {
 		const char *name;
 		double scale;
 	} units[] = { { "B", 1 },        { "kB", 1e3 },     { "MB", 1e6 },    { "GB", 1e9 },
 		      { "KiB", 0x1p10 }, { "MiB", 0x1p20 }, { "GiB", 0x1p30 } };
-	const char *number = text + strlen(what);
 	char *end;
 	double value;
 
-	if (np_text_begins(text, what)) {
-		errno = 0;
-		value = strtod(number, &end);
-		for (size_t i = 0; i < NP_COUNT(units); i++) {
-			double bytes = value * units[i].scale;
+	errno = 0;
+	value = strtod(text, &end);
+	for (size_t i = 0; i < NP_COUNT(units); i++) {
+		double bytes = value * units[i].scale;
 
-			if (end == number || errno || strcmp(end, units[i].name) != 0 ||
-			    !isfinite(bytes) || bytes < 0 || bytes > GATE_MOST)
-				continue;
-			*ret_bytes = (uint64_t)bytes;
-			return NP_OK;
-		}
+		if (end == text || errno || strcmp(end, units[i].name) != 0 || !isfinite(bytes) ||
+		    bytes < 0 || bytes > GATE_MOST)
+			continue;
+		*ret = (int64_t)bytes;
+		return true;
+	}
+	return false;
+}
+
+int memory_gate_parse(const char *text, uint64_t *ret_bytes, struct np_err *err)
+{
+	static const char what[] = "reserved>";
+	int64_t bytes;
+
+	if (np_text_begins(text, what) && memory_read_size(text + strlen(what), &bytes)) {
+		*ret_bytes = (uint64_t)bytes;
+		return NP_OK;
 	}
 	return np_fail(err, NP_E_USAGE,
 		       "--fail-on takes a condition such as reserved>60GB or reserved>56GiB, not "
