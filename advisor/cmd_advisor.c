@@ -554,7 +554,7 @@ static int present(struct advisor_session *session)
 
 	if (options->common.output && !options->common.vendor_files && !options->common.agent &&
 	    advisor_write_files(&report, options->common.output, &err) < 0)
-		status = np_report(NP_EXIT_PARTIAL, "%s", err.text);
+		status = np_report(np_exit_unwritten(&err), "%s", err.text);
 	if (advisor_print(&report, (enum advisor_format)options->common.format, np_output_stream(),
 			  &err) < 0 ||
 	    advisor_answer(&report, options->common.phase_part, &err) < 0)

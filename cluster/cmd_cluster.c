@@ -308,7 +308,7 @@ static int present(struct np_analysis *analysis, const struct np_modes *modes,
 	int status = prepare_status(analysis->run);
 
 	if (write_files(&report, options, &database, &paths, &problem) < 0)
-		status = np_report(NP_EXIT_PARTIAL, "%s", problem.text);
+		status = np_report(np_exit_unwritten(&problem), "%s", problem.text);
 	say_notes(analysis, options);
 	report.database = database;
 	if ((options->common.format == NP_OUTPUT_JSON && np_analysis_explain(analysis, &err) < 0) ||

@@ -48,21 +48,18 @@ target_link_libraries(nplaunch PUBLIC npcli npformat npprotocol)
 target_sources(npuprof PRIVATE collect/launch/cmd_collect.c collect/launch/cmd_ctl.c)
 target_link_libraries(npuprof PRIVATE nplaunch)
 
-# MPI is needed by this program only; without it the rest is built all the same.
-find_package(MPI COMPONENTS C)
-if(MPI_C_FOUND)
-  add_executable(npuprof-collect collect/launch/main.c collect/launch/coord/join.c
-    collect/launch/coord/coord_mpi.c collect/launch/cmd_collect.c)
-  target_link_libraries(npuprof-collect PRIVATE nplaunch MPI::MPI_C)
-  install(TARGETS npuprof-collect RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-  # For applications that are MPI programs: tells the launchers of each other in MPI_Init.
-  add_library(npuprof_inapp SHARED collect/mpi/npuprof_inapp.c collect/launch/coord/mpi_address.c
+add_executable(npuprof-collect collect/launch/main.c collect/launch/coord/join.c collect/launch/cmd_collect.c)
+target_link_libraries(npuprof-collect PRIVATE nplaunch)
+install(TARGETS npuprof-collect RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+
+# For applications that are MPI programs: tells the launchers of each other in MPI_Init.
+foreach(family ${np_mpis})
+  add_library(npuprof_inapp-${family} SHARED collect/mpi/npuprof_inapp.c collect/launch/coord/mpi_address.c
     $<TARGET_OBJECTS:npguest>)
-  target_link_libraries(npuprof_inapp PRIVATE np_warnings MPI::MPI_C Threads::Threads
+  target_link_libraries(npuprof_inapp-${family} PRIVATE np_warnings np_mpi_${family} Threads::Threads
     ${CMAKE_DL_LIBS} m ${PCRE2_STATIC})
-  target_link_options(npuprof_inapp PRIVATE -Wl,-z,defs,-z,relro,-z,now -Wl,--exclude-libs,ALL)
-  install(TARGETS npuprof_inapp LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-else()
-  message(STATUS "Open MPI was not found: npuprof-collect is not built")
-endif()
+  target_link_options(npuprof_inapp-${family} PRIVATE -Wl,-z,defs,-z,relro,-z,now -Wl,--exclude-libs,ALL)
+  install(TARGETS npuprof_inapp-${family} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  add_dependencies(npuprof-collect npuprof_mpi-${family} npuprof_inapp-${family})
+endforeach()
 install(FILES doc/npuprof-collect.1 doc/npuprof-ctl.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)

@@ -159,7 +159,8 @@ int np_inject_config_parse(const char *text, struct np_inject_config *ret, struc
  * ACCEPTED        answer to START; step: as asked for, or the next step
  * TOO_LATE        answer to START; step: the step that has begun already
  * REFUSED         answer to START; text: why there will be no window
- * RENDEZVOUS      of the library in MPI programs: text: where launcher 0 is (mpi_address.h)
+ * RENDEZVOUS      of the library in MPI programs: text: where launcher 0 is (mpi_address.h); value:
+ *                 how many ranks the world of MPI has
  * PONG            answer to PING with its step and value
  * DONE            the process ends; value: messages dropped on the way; text: why
  *

@@ -376,10 +376,11 @@ static bool is_failure(int status)
 	return status == NP_EXIT_FAILED || status == NP_EXIT_USAGE;
 }
 
-/* Status 3 for a file that could not be written, unless there is something worse to say. */
+/* For a file that could not be written, unless there is something worse to say. */
 static int less_than_whole(int status, const struct np_err *problem)
 {
-	return np_report(status == NP_EXIT_GATE || is_failure(status) ? status : NP_EXIT_PARTIAL,
+	return np_report(status == NP_EXIT_GATE || is_failure(status) ? status
+								      : np_exit_unwritten(problem),
 			 "%s", problem->text);
 }
 

@@ -13,6 +13,7 @@
 
 #include "npuprof/dirs.h"
 #include "npuprof/html.h"
+#include "npuprof/lock.h"
 #include "npuprof/run.h"
 #include "npuprof/temporary.h"
 #include "npuprof/text.h"
@@ -359,7 +360,7 @@ int advisor_vendor_files(const struct advisor_report *report, const char *direct
 	time_t now = time(NULL);
 	struct tm local;
 	char stamp[32];
-	int rc = np_make_dirs(directory, err);
+	int rc = np_make_output(directory, err);
 
 	if (rc < 0)
 		return rc;

@@ -92,3 +92,8 @@ bool np_cmd_options(const struct np_cmd *cmd, int argc, const char *const *argv,
 		return false;
 	}
 }
+
+int np_exit_unwritten(const struct np_err *err)
+{
+	return err->code == NP_E_BUSY ? NP_EXIT_FAILED : NP_EXIT_PARTIAL;
+}

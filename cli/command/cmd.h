@@ -43,6 +43,12 @@ enum np_exit {
 	NP_EXIT_COUNT,
 };
 
+struct np_err;
+
+/* The status of a command whose files could not be written: what is printed is a part, unless
+ * another process has them. */
+int np_exit_unwritten(const struct np_err *err);
+
 /* The statuses every command can end with, and more, as bits of np_cmd.statuses. */
 #define NP_EXITS_PLAIN   (1U << NP_EXIT_DONE | 1U << NP_EXIT_FAILED | 1U << NP_EXIT_USAGE)
 #define NP_EXITS_PARTIAL (NP_EXITS_PLAIN | 1U << NP_EXIT_PARTIAL)

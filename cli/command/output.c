@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "launcher.h"
 #include "npuprof/lang.h"
 #include "npuprof/temporary.h"
 #include "npuprof/text.h"
@@ -20,28 +21,20 @@ enum {
 	WIDTH_MOST = 10000
 };
 
-/* The number that mpirun gave this process; NULL if nobody started several. */
-static const char *process_number(void)
-{
-	static const char *const names[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK" };
-	const char *number = NULL;
-
-	for (size_t i = 0; i < NP_COUNT(names) && !number; i++)
-		/* NOLINTNEXTLINE(concurrency-mt-unsafe): nobody here changes the environment */
-		number = getenv(names[i]);
-	return number;
-}
-
 bool np_output_is_first(void)
 {
-	const char *number = process_number();
+	struct np_launcher launcher;
 
-	return !number || strcmp(number, "0") == 0;
+	np_launcher_read(&launcher);
+	return launcher.rank <= 0;
 }
 
 bool np_output_is_terminal(FILE *stream)
 {
-	return !process_number() && isatty(fileno(stream));
+	struct np_launcher launcher;
+
+	np_launcher_read(&launcher);
+	return launcher.kind == NP_LAUNCHER_NONE && isatty(fileno(stream));
 }
 
 void np_output_begin(void)

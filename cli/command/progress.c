@@ -5,6 +5,7 @@
 #include "npuprof/lang.h"
 #include "npuprof/realtime.h"
 
+#include "launcher.h"
 #include "output.h"
 
 #include <unistd.h>
@@ -18,12 +19,13 @@
 /* mpirun takes the stderr of its processes through pipes: its own may be a terminal. */
 static bool launcher_has_terminal(void)
 {
+	struct np_launcher launcher;
 	char link[64];
 	char target[64];
 	ssize_t length;
 
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe): nobody here changes the environment */
-	if (!getenv("OMPI_COMM_WORLD_RANK") || !np_output_is_first())
+	np_launcher_read(&launcher);
+	if (launcher.kind == NP_LAUNCHER_NONE || launcher.rank > 0)
 		return false;
 	(void)snprintf(link, sizeof(link), "/proc/%d/fd/2", (int)getppid());
 	length = readlink(link, target, sizeof(target) - 1);

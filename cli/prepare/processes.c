@@ -2,13 +2,10 @@
 /* One command on the processes that a launcher started: the first runs it, the others load. */
 #include "processes.h"
 
-#include "cli/command/module.h"
+#include "cli/command/launcher.h"
 #include "cli/command/output.h"
 
 #include "npuprof/load_run.h"
-#include "npuprof/text.h"
-
-#define LIBRARY "libnpuprof_mpi.so"
 
 static const struct np_procs *procs = &np_procs_serial;
 
@@ -17,38 +14,29 @@ const struct np_procs *processes_all(void)
 	return procs;
 }
 
-/* A number in the environment, or -1. */
-static int64_t number_of(const char *name)
-{
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe): nobody here changes the environment */
-	const char *text = getenv(name);
-	int64_t value;
-
-	return text && np_text_to_int(text, strlen(text), &value) ? value : -1;
-}
-
-/* Did a launcher start this process beside others? Those of PMIx alone do not say how many. */
-static bool is_one_of_many(void)
-{
-	int64_t size = number_of("OMPI_COMM_WORLD_SIZE");
-
-	return size > 1 || (size < 0 && number_of("PMIX_RANK") >= 0);
-}
-
-static int open_procs(struct np_err *err)
+/* A world that is not the one promised is left again: every process in it would write the same
+ * files. */
+static int open_procs(const struct np_launcher *launcher, struct np_err *err)
 {
 	struct np_err problem = NP_ERR_INIT;
 	np_procs_opener *open;
-	int rc = np_module_find(LIBRARY, NP_PROCS_OPEN, (void **)&open, &problem);
+	int rc = np_launcher_backend(launcher, NP_PROCS_OPEN, (void **)&open, &problem);
 
 	if (rc == NP_E_NOTFOUND)
 		return np_fail(err, NP_E_IO,
 			       "cannot work on several processes: %s; run it without mpirun, or "
-			       "build npuprof where Open MPI is installed",
-			       problem.text);
+			       "build npuprof where %s is installed",
+			       problem.text,
+			       np_launcher_family(launcher) == NP_MPI_MPICH ? "MPICH" : "Open MPI");
 	if (rc < 0)
 		return np_fail(err, NP_E_IO, "%s", problem.text);
-	return open(&procs, err);
+	rc = open(&procs, err);
+	if (rc < 0)
+		return rc;
+	rc = np_launcher_check(launcher, procs->size, procs->library, err);
+	if (rc < 0)
+		procs->close(procs);
+	return rc;
 }
 
 /* The lines of all would be the same: the first process says them. */
@@ -86,10 +74,12 @@ int processes_run(const struct np_cmd *cmd, int (*run)(int argc, const char *con
 		  const char *const *argv)
 {
 	struct np_err err = NP_ERR_INIT;
+	struct np_launcher launcher;
 
-	if (!is_one_of_many())
+	np_launcher_read(&launcher);
+	if (!np_launcher_has_many(&launcher))
 		return run(argc, argv);
-	if (open_procs(&err) < 0)
+	if (open_procs(&launcher, &err) < 0)
 		return fail_once(&err);
 	return procs->rank == 0 ? lead(run, argc, argv) : follow(cmd);
 }

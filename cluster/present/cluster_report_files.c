@@ -3,7 +3,7 @@
 #include "cluster_report.h"
 
 #include "npuprof/db.h"
-#include "npuprof/dirs.h"
+#include "npuprof/lock.h"
 #include "npuprof/text.h"
 
 #include <errno.h>
@@ -11,9 +11,11 @@
 
 int report_make_directory(const char *path, struct np_err *err)
 {
-	int rc = np_make_dirs(path, err);
+	int rc = np_make_output(path, err);
 
-	return rc == NP_E_IO ? np_fail(err, rc, "%s; give another with -o", err->text) : rc;
+	return rc == NP_E_IO || rc == NP_E_BUSY
+		       ? np_fail(err, rc, "%s; give another with -o", err->text)
+		       : rc;
 }
 
 int report_remove_file(const char *path, struct np_err *err)

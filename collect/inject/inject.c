@@ -209,10 +209,10 @@ static int64_t from_environment(const char *const *names, size_t count)
 /* Where the launcher does not know the ranks, those who started them have given each its own. */
 static void find_place(struct np_inject *inject)
 {
-	static const char *const worlds[] = { "WORLD_SIZE", "OMPI_COMM_WORLD_SIZE",
+	static const char *const worlds[] = { "WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
 					      "SLURM_NTASKS" };
 	static const char *const locals[] = { "LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK",
-					      "SLURM_LOCALID" };
+					      "MPI_LOCALRANKID", "SLURM_LOCALID" };
 	struct np_inject_config *config = &inject->config;
 
 	inject->rank = config->rank >= 0 ? config->rank : (int32_t)np_realtime_rank();

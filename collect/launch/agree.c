@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/command/cmd.h"
+#include "cli/command/launcher.h"
 #include "collect/launch/backend/backend.h"
 #include "collect/launch/plan/find.h"
 #include "collect/rank_list.h"
@@ -21,32 +22,40 @@
 
 extern const struct np_cmd np_cmd_collect;
 
-/*
- * A name nobody else has: jobs that start in the same second have other processes. Launchers
- * that cannot talk to each other yet all find the name that mpirun gave to the job.
- */
-static void name_job(const struct np_job *job, struct np_plan *plan)
+/* Launchers that cannot talk to each other yet all find the name that theirs gave to the job. */
+static int name_after_launcher(struct np_plan *plan, struct np_err *err)
 {
-	static const char *const names[] = { "PMIX_NAMESPACE", "PMI_JOBID", "SLURM_JOB_ID" };
+	struct np_launcher launcher;
+	char *name;
+
+	np_launcher_read(&launcher);
+	name = np_launcher_job(&launcher);
+	if (!name)
+		return np_fail(err, NP_E_USAGE,
+			       "%s does not name its jobs: give this one a name with --job",
+			       np_launcher_name(&launcher));
+	(void)snprintf(plan->job, sizeof(plan->job), "job-%.40s", name);
+	free(name);
+	for (char *c = plan->job; *c; c++)
+		*c = strchr("@/: ", *c) ? '_' : *c;
+	return NP_OK;
+}
+
+/* A name nobody else has: jobs that start in the same second have other processes. */
+static int name_job(const struct np_job *job, struct np_plan *plan, struct np_err *err)
+{
 	time_t now = time(NULL);
 	struct tm local;
 	char stamp[32];
 
 	if (plan->job[0])
-		return;
-	for (size_t i = 0; job->mode == NP_MODE_INAPP && i < NP_COUNT(names); i++) {
-		const char *name = getenv(names[i]); /* NOLINT(concurrency-mt-unsafe) */
-
-		if (!name)
-			continue;
-		(void)snprintf(plan->job, sizeof(plan->job), "job-%.40s", name);
-		for (char *c = plan->job; *c; c++)
-			*c = strchr("@/: ", *c) ? '_' : *c;
-		return;
-	}
+		return NP_OK;
+	if (job->mode == NP_MODE_INAPP)
+		return name_after_launcher(plan, err);
 	(void)localtime_r(&now, &local);
 	(void)strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", &local);
 	(void)snprintf(plan->job, sizeof(plan->job), "job-%s-%d", stamp, (int)getpid());
+	return NP_OK;
 }
 
 int np_agree_ranks(struct np_job *job, struct np_err *err)
@@ -90,8 +99,9 @@ static int make_plan(struct np_job *job, const struct np_collect_options *option
 		np_job_say(job, "%.*s", (int)length, line);
 		line += length + (line[length] == '\n' ? 1 : 0);
 	}
-	name_job(job, &job->plan);
-	rc = np_agree_ranks(job, err);
+	rc = name_job(job, &job->plan, err);
+	if (rc == NP_OK)
+		rc = np_agree_ranks(job, err);
 	if (rc < 0)
 		return rc;
 	np_plan_write(&job->plan, &out, NULL);
@@ -283,7 +293,31 @@ void np_check_remove_root(const struct np_job *job)
 		(void)rmdir(job->root);
 }
 
-/* Can the application be executed? An MPI program can, and is a doubt. */
+/* Will the ranks of an MPI program find each other? */
+static void check_mpi(const struct np_job *job, const char *name, enum np_mpi_family family,
+		      struct np_buf *doubts)
+{
+	struct np_launcher launcher;
+
+	np_launcher_read(&launcher);
+	if (family == NP_MPI_NONE || launcher.kind == NP_LAUNCHER_NONE)
+		return;
+	if (job->mode == NP_MODE_MPI)
+		np_buf_printf(
+			doubts,
+			"'%.200s' is linked with MPI: every rank of it will believe to be alone; "
+			"use --coord %s\n",
+			name, family == NP_MPI_MPICH ? "inapp" : "helper");
+	else if ((launcher.kind == NP_LAUNCHER_OPENMPI && family != NP_MPI_OPENMPI) ||
+		 (launcher.kind == NP_LAUNCHER_PMI && family != NP_MPI_MPICH))
+		np_buf_printf(doubts,
+			      "'%.200s' is linked with %s, but %s started it: every rank of it may "
+			      "believe to be alone\n",
+			      name, family == NP_MPI_MPICH ? "MPICH" : "Open MPI",
+			      np_launcher_name(&launcher));
+}
+
+/* Can the application be executed? */
 static int check_application(const struct np_job *job, struct np_buf *doubts, struct np_err *err)
 {
 	const char *name = job->app[0];
@@ -295,12 +329,7 @@ static int check_application(const struct np_job *job, struct np_buf *doubts, st
 					 strerrordesc_np(errno))
 			       : np_fail(err, NP_E_NOTFOUND,
 					 "there is no application '%.300s' in PATH", name);
-	if (job->mode == NP_MODE_MPI && np_find_names_mpi(file))
-		np_buf_printf(
-			doubts,
-			"'%.200s' is linked with MPI: every rank of it will believe to be alone; "
-			"use --coord helper\n",
-			name);
+	check_mpi(job, name, np_find_mpi(file), doubts);
 	return NP_OK;
 }
 

@@ -18,7 +18,7 @@
 HOOK void mpi_init_(MPI_Fint *code);
 HOOK void mpi_init_thread_(const MPI_Fint *required, MPI_Fint *provided, MPI_Fint *code);
 
-static void report_address(const char *address, int rank)
+static void report_address(const char *address, int rank, int size)
 {
 	const char *name = getenv(NP_ENV_SOCKET); /* NOLINT(concurrency-mt-unsafe) */
 	struct np_message message;
@@ -27,6 +27,7 @@ static void report_address(const char *address, int rank)
 	if (fd < 0)
 		return;
 	np_message_init(&message, NP_MSG_RENDEZVOUS, rank);
+	message.value = size;
 	(void)snprintf(message.text, sizeof(message.text), "%s", address);
 	(void)np_message_send(fd, &message);
 	(void)close(fd);
@@ -41,6 +42,7 @@ static void meet(void)
 	char address[NP_MPI_ADDRESS_BYTES] = "";
 	MPI_Comm comm;
 	int rank;
+	int size;
 
 	if (met || !mine)
 		return;
@@ -48,10 +50,11 @@ static void meet(void)
 	if (PMPI_Comm_dup(MPI_COMM_WORLD, &comm) != MPI_SUCCESS)
 		return;
 	(void)PMPI_Comm_rank(comm, &rank);
+	(void)PMPI_Comm_size(comm, &size);
 	if (rank == 0)
 		(void)snprintf(address, sizeof(address), "%s", mine);
 	if (PMPI_Bcast(address, sizeof(address), MPI_BYTE, 0, comm) == MPI_SUCCESS)
-		report_address(address, rank);
+		report_address(address, rank, size);
 	(void)PMPI_Comm_free(&comm);
 }
 

@@ -5,7 +5,7 @@
 #include "cli/command/module.h"
 #include "vendor_sheets.h"
 
-#include "npuprof/dirs.h"
+#include "npuprof/lock.h"
 #include "npuprof/temporary.h"
 #include "npuprof/text.h"
 #include "npuprof/workbook.h"
@@ -153,7 +153,7 @@ static int write_sheet(const void *context, FILE *stream, struct np_err *err)
 static int write_sheets(const struct compare_report *report, const char *directory,
 			struct np_err *err)
 {
-	int rc = np_make_dirs(directory, err);
+	int rc = np_make_output(directory, err);
 
 	for (size_t i = 0; i < vendor_sheet_count && rc == NP_OK; i++) {
 		const struct sheet_file file = { &vendor_sheets[i], report };
@@ -179,7 +179,7 @@ int compare_vendor_files(const struct compare_report *report, const char *direct
 	struct tm utc;
 	char stamp[32];
 	char *path;
-	int rc = np_make_dirs(directory, err);
+	int rc = np_make_output(directory, err);
 
 	if (rc < 0)
 		return rc;

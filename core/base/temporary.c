@@ -27,13 +27,18 @@ char *np_temporary_new(const char *path)
 	/* Two threads may write the same file: the last one wins, as a whole. */
 	if (asprintf(&name, "%s.tmp%d", path, (int)gettid()) < 0)
 		return NULL;
+	np_temporary_add(name);
+	return name;
+}
+
+void np_temporary_add(char *name)
+{
 	for (size_t i = 0; i < ENTRIES; i++) {
 		const char *nobody = NULL;
 
 		if (atomic_compare_exchange_strong(&names[i], &nobody, name))
 			break;
 	}
-	return name;
 }
 
 void np_temporary_free(char *name)

@@ -6,6 +6,8 @@
  */
 #include "npuprof/procs.h"
 
+#include "mpi_library.h"
+
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
@@ -252,6 +254,7 @@ int np_procs_mpi_open(const struct np_procs **ret, struct np_err *err)
 	mpi.world = MPI_COMM_WORLD;
 	(void)MPI_Comm_rank(mpi.world, &mpi.procs.rank);
 	(void)MPI_Comm_size(mpi.world, &mpi.procs.size);
+	mpi.procs.library = np_mpi_library();
 	*ret = &mpi.procs;
 	return NP_OK;
 }

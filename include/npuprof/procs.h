@@ -30,6 +30,7 @@ struct np_procs_news {
 struct np_procs {
 	int rank; /* of this process; the first is 0 */
 	int size;
+	const char *library; /* which one they talk through, for people */
 	/*
 	 * Send bytes to a process; they may be changed afterwards. A message of at most
 	 * NP_PROCS_SHORT bytes is on its way then, whether or not the other waits for it.

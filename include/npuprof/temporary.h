@@ -31,6 +31,9 @@ int np_write_file(const char *path, np_file_writer *write, const void *context, 
 /* "<path>.tmp<thread>", in memory of its own; NULL when there is none. */
 char *np_temporary_new(const char *path) NP_MUST_USE;
 
+/* Remember a name, in memory that belongs to the table until np_temporary_free(). */
+void np_temporary_add(char *name);
+
 /* The file is renamed or gone. NULL is allowed. */
 void np_temporary_free(char *name);
 

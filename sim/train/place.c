@@ -31,10 +31,12 @@ static int64_t first_number(const char *const *names, size_t count, int64_t fall
 
 void train_place_find(struct train_place *place)
 {
-	static const char *const ranks[] = { "RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID" };
-	static const char *const sizes[] = { "WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS" };
+	static const char *const ranks[] = { "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK",
+					     "SLURM_PROCID" };
+	static const char *const sizes[] = { "WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
+					     "SLURM_NTASKS" };
 	static const char *const locals[] = { "LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK",
-					      "SLURM_LOCALID" };
+					      "MPI_LOCALRANKID", "SLURM_LOCALID" };
 
 	place->rank = first_number(ranks, NP_COUNT(ranks), 0);
 	place->world = first_number(sizes, NP_COUNT(sizes), 1);

@@ -4,7 +4,7 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
 need_program mpirun sqlite3 timeout
-[[ -e $NPUPROF_BUILD/libnpuprof_mpi.so ]] || skip 'built without Open MPI'
+[[ -e $NPUPROF_BUILD/libnpuprof_mpi-openmpi.so ]] || skip 'built without Open MPI'
 # Containers run tests as root, and machines have fewer processors than tests have processes.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1

@@ -4,7 +4,7 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
 need_program mpirun sqlite3 timeout script
-[[ -e $NPUPROF_BUILD/libnpuprof_mpi.so ]] || skip 'built without Open MPI'
+[[ -e $NPUPROF_BUILD/libnpuprof_mpi-openmpi.so ]] || skip 'built without Open MPI'
 slow=$NPUPROF_BUILD/libslow_files.so
 [[ -e $slow ]] || skip 'built without the slow file system'
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1

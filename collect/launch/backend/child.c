@@ -16,7 +16,8 @@
 static bool is_ours(const char *word, bool with_mpi)
 {
 	static const char *const prefixes[] = {
-		"NPUPROF_", "OMPI_", "PMIX_", "PMI_", "ORTE_", "OPAL_", "PRTE_", "MPI_LOCAL",
+		"NPUPROF_", "OMPI_", "PMIX_",     "PMI_",  "ORTE_",
+		"OPAL_",    "PRTE_", "MPI_LOCAL", "HYDI_", "PMI2_",
 	};
 
 	for (size_t i = 0; i < (with_mpi ? 1 : NP_COUNT(prefixes)); i++) {

@@ -90,10 +90,10 @@ static void read_environment(int64_t pid, struct np_buf *text)
 
 void np_processes_announce(struct np_backend *backend, const char *list)
 {
-	static const char *const ranks[] = { "RANK", "RANK_ID", "OMPI_COMM_WORLD_RANK",
-					     "SLURM_PROCID", NULL };
-	static const char *const worlds[] = { "WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS",
-					      NULL };
+	static const char *const ranks[] = { "RANK",     "RANK_ID",      "OMPI_COMM_WORLD_RANK",
+					     "PMI_RANK", "SLURM_PROCID", NULL };
+	static const char *const worlds[] = { "WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
+					      "SLURM_NTASKS", NULL };
 	const char *at = list;
 	int64_t pid;
 

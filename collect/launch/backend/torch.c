@@ -220,11 +220,16 @@ static const struct np_job_layout_host *host_of(const struct np_job *job)
 /* Who writes for a host, where launchers do not know each other yet: mpirun says who is first. */
 static bool is_first_of_host(const struct np_job *job)
 {
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe): nobody changes the environment */
-	const char *local = getenv("OMPI_COMM_WORLD_LOCAL_RANK");
+	static const char *const names[] = { "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+					     "SLURM_LOCALID" };
 
-	if (job->mode == NP_MODE_INAPP && local)
-		return strcmp(local, "0") == 0;
+	for (size_t i = 0; job->mode == NP_MODE_INAPP && i < NP_COUNT(names); i++) {
+		/* NOLINTNEXTLINE(concurrency-mt-unsafe): nobody changes the environment */
+		const char *local = getenv(names[i]);
+
+		if (local)
+			return strcmp(local, "0") == 0;
+	}
 	return job->finds_ranks || host_of(job)->leader == job->rank;
 }
 

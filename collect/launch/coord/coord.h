@@ -27,8 +27,12 @@
  */
 struct np_coord;
 
-/* MPI_Init; rank and size are those of MPI_COMM_WORLD. */
-int np_coord_mpi_open(struct np_coord **ret, struct np_err *err) NP_MUST_USE;
+/*
+ * What our library for MPI (launcher.h) exports under NP_COORD_OPEN: MPI_Init; rank and size are
+ * those of MPI_COMM_WORLD, `ret_library` which MPI it is, for people.
+ */
+typedef int np_coord_opener(struct np_coord **ret, const char **ret_library, struct np_err *err);
+#define NP_COORD_OPEN "np_coord_mpi_open"
 void np_coord_close(struct np_coord *coord);
 
 int np_coord_rank(const struct np_coord *coord);

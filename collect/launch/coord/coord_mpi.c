@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <mpi.h>
 
+#include "core/mpi/mpi_library.h"
 #include "npuprof/vec.h"
 
 enum {
@@ -202,7 +203,9 @@ static bool mpi_lost(const struct np_coord *coord, int rank)
 	return false;
 }
 
-int np_coord_mpi_open(struct np_coord **ret, struct np_err *err)
+__attribute__((visibility("default"))) np_coord_opener np_coord_mpi_open;
+
+int np_coord_mpi_open(struct np_coord **ret, const char **ret_library, struct np_err *err)
 {
 	static const struct np_coord_ops ops = {
 		mpi_close,      mpi_bcast,      mpi_gather, mpi_max,      mpi_send, mpi_poll,
@@ -223,5 +226,6 @@ int np_coord_mpi_open(struct np_coord **ret, struct np_err *err)
 	MPI_Comm_dup(MPI_COMM_WORLD, &mpi->messages);
 	mpi->leaving = MPI_REQUEST_NULL;
 	*ret = &mpi->coord;
+	*ret_library = np_mpi_library();
 	return NP_OK;
 }

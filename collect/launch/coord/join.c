@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/command/cmd.h"
+#include "cli/command/launcher.h"
 #include "collect/launch/plan/find.h"
 #include "collect/protocol.h"
 #include "coord_tcp.h"
@@ -44,11 +45,10 @@ static const char *variable(const char *name)
 /* Are all launchers on this host? */
 static bool are_all_here(int size)
 {
-	const char *local = variable("OMPI_COMM_WORLD_LOCAL_SIZE");
-	int64_t count;
+	struct np_launcher launcher;
 
-	return local && variable("PMIX_NAMESPACE") &&
-	       np_text_to_int(local, strlen(local), &count) && count == size;
+	np_launcher_read(&launcher);
+	return variable("PMIX_NAMESPACE") && launcher.local_size == size;
 }
 
 static void socket_name(char *name, size_t size)
@@ -124,6 +124,43 @@ struct stage_word {
 	char address[NP_MPI_ADDRESS_BYTES];
 };
 
+/* Become an MPI process, through the library that fits to the launcher. */
+static int open_mpi(const struct np_launcher *launcher, struct np_coord **ret, struct np_err *err)
+{
+	struct np_err problem = NP_ERR_INIT;
+	const char *library;
+	np_coord_opener *open;
+	int rc = np_launcher_backend(launcher, NP_COORD_OPEN, (void **)&open, &problem);
+
+	if (rc < 0)
+		return np_fail(err, rc,
+			       "the launchers cannot find each other through MPI: %s; use --coord "
+			       "tcp, or build npuprof-collect where MPI is installed",
+			       problem.text);
+	rc = open(ret, &library, err);
+	if (rc < 0)
+		return rc;
+	rc = np_launcher_check(launcher, np_coord_size(*ret), library, err);
+	if (rc < 0)
+		np_coord_close(*ret);
+	return rc;
+}
+
+/* Nobody to come together with: neither MPI nor a network is needed. */
+static int join_nobody(struct np_job *job, struct np_err *err)
+{
+	const struct np_tcp_address address = { .rank = 0, .size = 1 };
+
+	return np_coord_tcp_open(&address, -1, 0, &job->coord, err);
+}
+
+static int join_mpi(struct np_job *job, const struct np_mode_choice *choice, struct np_err *err)
+{
+	return np_launcher_has_many(&choice->launcher)
+		       ? open_mpi(&choice->launcher, &job->coord, err)
+		       : join_nobody(job, err);
+}
+
 /* Listen somewhere, and say where. */
 static int make_address(struct np_tcp_address *address, struct np_err *err)
 {
@@ -141,11 +178,13 @@ int np_join_stage(const char *descriptor)
 	const char *mine = getenv(NP_ENV_ADDRESS); /* NOLINT(concurrency-mt-unsafe) */
 	struct np_err err = NP_ERR_INIT;
 	struct stage_word word = { 0 };
+	struct np_launcher launcher;
 	struct np_coord *coord;
 	int64_t fd;
 
+	np_launcher_read(&launcher);
 	if (!np_text_to_int(descriptor, strlen(descriptor), &fd) ||
-	    np_coord_mpi_open(&coord, &err) < 0)
+	    open_mpi(&launcher, &coord, &err) < 0)
 		return NP_EXIT_FAILED;
 	word.rank = np_coord_rank(coord);
 	word.size = np_coord_size(coord);
@@ -234,11 +273,18 @@ static bool run_stage(const struct np_tcp_address *mine, int seconds, struct sta
 static int join_late(struct np_job *job, const struct np_mode_choice *choice,
 		     struct np_tcp_address *address, int listener, struct np_err *err)
 {
-	if (!np_find_beside("libnpuprof_inapp.so", job->mpi_library, sizeof(job->mpi_library))) {
+	char name[64];
+
+	/* The application decides which MPI it is; a script leaves that to its launcher. */
+	(void)snprintf(name, sizeof(name), "libnpuprof_inapp-%s.so",
+		       np_mpi_family_name(choice->mpi ? choice->mpi
+						      : np_launcher_family(&choice->launcher)));
+	if (!np_find_beside(name, job->mpi_library, sizeof(job->mpi_library))) {
 		(void)close(listener);
 		return np_fail(err, NP_E_NOTFOUND,
-			       "libnpuprof_inapp.so is not where it was installed: without it the "
-			       "mode inapp is not possible");
+			       "%s is not where it was installed: without it the mode inapp is not "
+			       "possible; build npuprof-collect where that MPI is installed",
+			       name);
 	}
 	address->rank = choice->rank;
 	address->size = choice->size;
@@ -350,7 +396,7 @@ int np_join(struct np_job *job, const struct np_collect_options *options,
 		rc = join_tcp(job, options, choice, err);
 		break;
 	default:
-		rc = np_coord_mpi_open(&job->coord, err);
+		rc = join_mpi(job, choice, err);
 		break;
 	}
 	if (rc < 0)

@@ -149,23 +149,41 @@ int np_find_ascendcl(const char *app, bool *ret_simulated, struct np_err *err)
 
 /* --- the application ------------------------------------------------------- */
 
-bool np_find_names_mpi(const char *file)
+/*
+ * MPICH and those that took over its binary interface are libmpi.so.12, Debian's libmpich.so.12,
+ * Cray's libmpi_cray.so.12 and libmpi_gnu_….so.12; Open MPI is libmpi.so.20 and .40. "libmpi.so"
+ * alone was Open MPI's before.
+ */
+static enum np_mpi_family family_in(const char *content, size_t size)
 {
-	int fd = open(file, O_RDONLY | O_CLOEXEC);
+	static const char *const mpich[] = { "libmpich.so", "libmpi.so.12", "libmpi_cray.so",
+					     "libmpi_gnu_" };
+
+	for (size_t i = 0; i < NP_COUNT(mpich); i++) {
+		if (memmem(content, size, mpich[i], strlen(mpich[i])))
+			return NP_MPI_MPICH;
+	}
+	return memmem(content, size, "libmpi.so", strlen("libmpi.so")) ? NP_MPI_OPENMPI
+								       : NP_MPI_NONE;
+}
+
+enum np_mpi_family np_find_mpi(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	enum np_mpi_family family = NP_MPI_NONE;
 	struct stat info;
-	bool found = false;
 	void *content;
 
 	if (fd < 0)
-		return false;
+		return family;
 	if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 4) {
 		content = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 		if (content != MAP_FAILED) {
-			found = memcmp(content, "\177ELF", 4) == 0 &&
-				memmem(content, (size_t)info.st_size, "libmpi.so", 9);
+			if (memcmp(content, "\177ELF", 4) == 0)
+				family = family_in(content, (size_t)info.st_size);
 			(void)munmap(content, (size_t)info.st_size);
 		}
 	}
 	(void)close(fd);
-	return found;
+	return family;
 }

@@ -2,6 +2,7 @@
 #ifndef NP_FIND_H
 #define NP_FIND_H
 
+#include "cli/command/launcher.h"
 #include "npuprof/err.h"
 
 /*
@@ -21,8 +22,11 @@ bool np_find_beside(const char *name, char *path, size_t size);
 /* The path of a program the way execvp() finds it; false, and errno, if it cannot be executed. */
 bool np_find_program(const char *name, char *path, size_t size);
 
-/* Does a program name the MPI library? Enough for a warning; who asks for more runs ldd. */
-bool np_find_names_mpi(const char *path);
+/*
+ * The MPI library that a program names, NP_MPI_NONE for what is no ELF program or cannot be read. A
+ * library that loads it in its place, as Python does, is not looked into.
+ */
+enum np_mpi_family np_find_mpi(const char *path);
 
 /*
  * Is AscendCL there, where the loader looks or where the application `app` itself

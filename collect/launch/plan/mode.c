@@ -30,12 +30,11 @@ static int from_environment(const char *const *names, size_t count)
 	return -1;
 }
 
-/* Is the application linked with MPI? False for what is no ELF program or cannot be read. */
-static bool uses_mpi(const char *name)
+static enum np_mpi_family mpi_of(const char *name)
 {
 	char path[PATH_MAX];
 
-	return np_find_program(name, path, sizeof(path)) && np_find_names_mpi(path);
+	return np_find_program(name, path, sizeof(path)) ? np_find_mpi(path) : NP_MPI_NONE;
 }
 
 /* Programs that start the ranks themselves. */
@@ -59,9 +58,10 @@ static bool starts_workers(char *const *app)
 static void decide(const struct np_collect_options *options, char *const *app,
 		   struct np_mode_choice *ret)
 {
-	bool under_mpi = ret->size > 0;
-	bool is_mpi = uses_mpi(app[0]);
+	bool under_mpi = ret->launcher.kind != NP_LAUNCHER_NONE;
 	const char *reason;
+
+	ret->mpi = mpi_of(app[0]);
 
 	if (options->coord > 0) {
 		ret->mode = (enum np_mode)(options->coord - 1);
@@ -72,12 +72,22 @@ static void decide(const struct np_collect_options *options, char *const *app,
 	} else if (options->rdzv || options->nnodes != NP_UNKNOWN) {
 		ret->mode = NP_MODE_TCP;
 		reason = options->rdzv ? "--rdzv is given" : "--nnodes is given";
-	} else if (under_mpi && is_mpi) {
+	} else if (under_mpi && (ret->mpi == NP_MPI_MPICH ||
+				 (ret->mpi && ret->launcher.kind == NP_LAUNCHER_PMI))) {
+		/* What has used PMI in the name of a rank cannot be followed by another. */
+		ret->mode = NP_MODE_INAPP;
+		reason = ret->mpi == NP_MPI_MPICH ? "the application is linked with MPICH"
+						  : "the application is linked with MPI";
+	} else if (under_mpi && ret->mpi) {
 		ret->mode = NP_MODE_HELPER;
 		reason = "the application is linked with MPI";
 	} else if (under_mpi) {
 		ret->mode = NP_MODE_MPI;
-		reason = "started by mpirun, and the application is not linked with MPI";
+		reason = ret->launcher.kind == NP_LAUNCHER_PMI
+				 ? "started by mpiexec, and the application is not linked with MPI"
+			 : ret->launcher.kind == NP_LAUNCHER_SLURM
+				 ? "started by srun, and the application is not linked with MPI"
+				 : "started by mpirun, and the application is not linked with MPI";
 	} else if (starts_workers(app)) {
 		ret->mode = NP_MODE_TCP;
 		reason = "the application starts the ranks itself, on one node";
@@ -129,12 +139,10 @@ static int take_rdzv(const struct np_collect_options *options, struct np_mode_ch
 int np_mode_choose(const struct np_collect_options *options, char *const *app,
 		   struct np_mode_choice *ret, struct np_err *err)
 {
-	static const char *const sizes[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
-					     "MPI_LOCALNRANKS" };
-	static const char *const ranks[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK" };
-
-	*ret = (struct np_mode_choice){ .rank = from_environment(ranks, NP_COUNT(ranks)),
-					.size = from_environment(sizes, NP_COUNT(sizes)) };
+	*ret = (struct np_mode_choice){ 0 };
+	np_launcher_read(&ret->launcher);
+	ret->rank = ret->launcher.rank;
+	ret->size = ret->launcher.size;
 	decide(options, app, ret);
 	if (ret->mode == NP_MODE_TCP)
 		return take_rdzv(options, ret, err);
@@ -149,5 +157,11 @@ int np_mode_choose(const struct np_collect_options *options, char *const *app,
 			       "--coord %s is for launchers under mpirun: neither "
 			       "OMPI_COMM_WORLD_RANK nor PMI_RANK is set",
 			       np_mode_name(ret->mode));
+	if (ret->mode == NP_MODE_HELPER && ret->launcher.kind == NP_LAUNCHER_PMI)
+		return np_fail(
+			err, NP_E_USAGE,
+			"--coord helper is for mpirun of Open MPI: under %s no second program "
+			"of a rank may use MPI; use --coord inapp",
+			np_launcher_name(&ret->launcher));
 	return NP_OK;
 }

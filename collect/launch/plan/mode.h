@@ -2,6 +2,7 @@
 #ifndef NP_LAUNCH_MODE_H
 #define NP_LAUNCH_MODE_H
 
+#include "cli/command/launcher.h"
 #include "npuprof/err.h"
 
 /*
@@ -32,9 +33,11 @@ const char *np_mode_name(enum np_mode mode);
 struct np_mode_choice {
 	enum np_mode mode;
 	char reason[200];
-	int rank;       /* of this launcher, as far as the environment says; else -1 */
-	int size;       /* likewise */
-	char host[256]; /* tcp: where node 0 is; "" if there is one node */
+	int rank; /* of this launcher, as far as the environment says; else -1 */
+	int size; /* likewise */
+	struct np_launcher launcher;
+	enum np_mpi_family mpi; /* of the application */
+	char host[256];         /* tcp: where node 0 is; "" if there is one node */
 	int port;
 };
 

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -64,7 +65,23 @@ static void report_host(struct np_session *session)
 	np_session_send_first(session, &event);
 }
 
-static void join(struct np_session *session, const char *text)
+/* Ranks that do not find each other through MPI are no job: said once, by the first. */
+static bool is_promised_world(const struct np_session *session, int64_t size)
+{
+	const struct np_job *job = session->job;
+
+	if (size < 0 || size == job->world)
+		return true;
+	if (job->rank == 0)
+		np_job_warn(
+			"%d ranks were started, but in the world of the application's MPI there "
+			"%s %" PRId64 ": it is not the MPI of this launcher; the ranks are "
+			"recorded by themselves",
+			job->world, size == 1 ? "is" : "are", size);
+	return false;
+}
+
+static void join(struct np_session *session, const char *text, int64_t size)
 {
 	struct np_job *job = session->job;
 	struct np_tcp_address address;
@@ -73,6 +90,8 @@ static void join(struct np_session *session, const char *text)
 	if (job->mode != NP_MODE_INAPP || session->joined)
 		return;
 	session->joined = true;
+	if (!is_promised_world(session, size))
+		return;
 	if (job->rank != 0) {
 		if (!np_mpi_address_parse(text, &address))
 			return;
@@ -375,7 +394,7 @@ static void hear_application(struct np_session *session)
 
 	while (np_channel_take(&session->backend.channel, &message)) {
 		if (message.type == NP_MSG_RENDEZVOUS)
-			join(session, message.text);
+			join(session, message.text, message.value);
 		take(session, &message);
 	}
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Relations written as files of CSV. */
+#include "npuprof/lock.h"
 #include "npuprof/relation.h"
 
-#include "npuprof/dirs.h"
 #include "npuprof/temporary.h"
 
 int np_csv_write(const struct np_relation *relation, const void *model, void *stream,
@@ -41,7 +41,7 @@ int np_csv_write_file(const struct np_relation *relation, const void *model, con
 int np_csv_write_below(const struct np_relation *relation, const void *model, const char *directory,
 		       struct np_err *err)
 {
-	int rc = np_make_dirs(directory, err);
+	int rc = np_make_output(directory, err);
 	char *path;
 
 	if (rc < 0)

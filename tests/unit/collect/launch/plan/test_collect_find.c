@@ -50,32 +50,38 @@ static void a_program_with_a_slash_is_not_looked_for(void **state)
 	assert_int_equal(errno, ENOENT);
 }
 
-static void only_a_program_that_names_the_mpi_library_uses_mpi(void **state)
+static void the_mpi_that_a_program_names_is_recognised(void **state)
 {
 	static const char mpi[] = "\177ELF.....libmpi.so.40";
+	static const char debian[] = "\177ELF.....libmpich.so.12";
+	static const char intel[] = "\177ELF.....libmpifort.so.12.libmpi.so.12";
+	static const char cray[] = "\177ELF.....libmpi_cray.so.12";
 	static const char plain[] = "\177ELF.....libc.so.6";
 	static const char script[] = "#!/bin/sh\nexec libmpi.so\n";
 	static const struct {
 		const char *bytes;
 		size_t length;
-		bool uses;
+		enum np_mpi_family family;
 	} files[] = {
-		{ mpi, sizeof(mpi), true },
-		{ plain, sizeof(plain), false },
-		{ script, sizeof(script) - 1, false },
-		{ "", 0, false },
-		{ "\177EL", 3, false },
+		{ mpi, sizeof(mpi), NP_MPI_OPENMPI },
+		{ debian, sizeof(debian), NP_MPI_MPICH },
+		{ intel, sizeof(intel), NP_MPI_MPICH },
+		{ cray, sizeof(cray), NP_MPI_MPICH },
+		{ plain, sizeof(plain), NP_MPI_NONE },
+		{ script, sizeof(script) - 1, NP_MPI_NONE },
+		{ "", 0, NP_MPI_NONE },
+		{ "\177EL", 3, NP_MPI_NONE },
 	};
 	char path[64];
 
 	(void)state;
 	for (size_t i = 0; i < NP_COUNT(files); i++) {
 		write_bytes(path, sizeof(path), files[i].bytes, files[i].length, 0600);
-		assert_int_equal(np_find_names_mpi(path), files[i].uses);
+		assert_int_equal(np_find_mpi(path), files[i].family);
 		(void)unlink(path);
 	}
-	assert_false(np_find_names_mpi(path));
-	assert_false(np_find_names_mpi("/"));
+	assert_int_equal(np_find_mpi(path), NP_MPI_NONE);
+	assert_int_equal(np_find_mpi("/"), NP_MPI_NONE);
 }
 
 /* Beside this test: the build directory has the programs. */
@@ -94,7 +100,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_program_is_found_in_path_as_a_shell_would),
 		cmocka_unit_test(a_program_with_a_slash_is_not_looked_for),
-		cmocka_unit_test(only_a_program_that_names_the_mpi_library_uses_mpi),
+		cmocka_unit_test(the_mpi_that_a_program_names_is_recognised),
 		cmocka_unit_test(files_of_ours_are_beside_the_program),
 	};
 

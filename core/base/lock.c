@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Locks on directories of results: held until the process ends, with the name of the holder in
+ * them. */
+#include "npuprof/lock.h"
+
+#include "npuprof/dirs.h"
+#include "npuprof/realtime.h"
+#include "npuprof/temporary.h"
+#include "npuprof/vec.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NAP_US 50000
+
+struct lock {
+	int fd;
+	char *path;
+	dev_t device; /* of the directory: one may be named in several ways */
+	ino_t inode;
+};
+
+static NP_VEC(struct lock) held;
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+static pid_t holder;
+
+/* The file goes before the lock does: who waits for it finds that it is another one, and makes its
+ * own. */
+static void release(struct lock *lock)
+{
+	if (holder == getpid())
+		(void)unlink(lock->path);
+	(void)close(lock->fd);
+	np_temporary_free(lock->path);
+}
+
+void np_lock_release_all(void)
+{
+	(void)pthread_mutex_lock(&guard);
+	for (size_t i = 0; i < held.count; i++)
+		release(&held.item[i]);
+	np_vec_release(&held);
+	(void)pthread_mutex_unlock(&guard);
+}
+
+static bool have(const struct stat *directory)
+{
+	for (size_t i = 0; i < held.count; i++) {
+		if (held.item[i].device == directory->st_dev &&
+		    held.item[i].inode == directory->st_ino)
+			return true;
+	}
+	return false;
+}
+
+/* Is the file that was locked the one that has the name? */
+static bool is_current(int fd, const char *path)
+{
+	struct stat mine;
+	struct stat named;
+
+	return fstat(fd, &mine) == 0 && stat(path, &named) == 0 && mine.st_dev == named.st_dev &&
+	       mine.st_ino == named.st_ino;
+}
+
+/* "process 4711 on node3 since 2026-11-18 09:30:00", as the holder wrote it. */
+static void write_holder(int fd)
+{
+	char host[65] = "";
+	char text[200];
+	char since[32];
+	time_t now = time(NULL);
+	struct tm local;
+
+	(void)gethostname(host, sizeof(host) - 1);
+	(void)localtime_r(&now, &local);
+	(void)strftime(since, sizeof(since), "%Y-%m-%d %H:%M:%S", &local);
+	(void)snprintf(text, sizeof(text), "process %d on %s since %s\n", (int)getpid(), host,
+		       since);
+	if (ftruncate(fd, 0) == 0)
+		(void)!pwrite(fd, text, strlen(text), 0);
+}
+
+static int fail_held(int fd, const char *path, np_ns wait_ns, struct np_err *err)
+{
+	char text[200];
+	ssize_t length = pread(fd, text, sizeof(text) - 1, 0);
+
+	text[length > 0 ? length : 0] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	return np_fail(err, NP_E_BUSY, "'%.300s' is being written by %s; waited %d s for it", path,
+		       *text ? text : "another process", (int)(wait_ns / 1000000000));
+}
+
+/* 1: locked, 0: try again, -1: there are no locks here */
+static int try_lock(int fd, const char *path)
+{
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK || errno == EINTR ? 0 : -1;
+	return is_current(fd, path) ? 1 : 0;
+}
+
+/* Sets a descriptor that has the lock, or -1 where there are none. */
+static int wait_for(const char *directory, const char *path, np_ns wait_ns, int *ret,
+		    struct np_err *err)
+{
+	np_ns end = np_steady_ns() + wait_ns;
+
+	for (;;) {
+		int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+		int locked = fd < 0 ? -1 : try_lock(fd, path);
+
+		if (locked > 0) {
+			*ret = fd;
+			return NP_OK;
+		}
+		if (locked < 0 || np_steady_ns() >= end) {
+			int rc = locked < 0 ? NP_OK : fail_held(fd, directory, wait_ns, err);
+
+			if (fd >= 0)
+				(void)close(fd);
+			*ret = -1;
+			return rc;
+		}
+		(void)close(fd);
+		(void)usleep(NAP_US);
+	}
+}
+
+/* `path` is owned by the lock from here on. */
+static int hold(char *path, int fd, const struct stat *directory, struct np_err *err)
+{
+	struct lock *lock = np_vec_add(&held, err);
+
+	if (!lock) {
+		(void)unlink(path);
+		(void)close(fd);
+		np_temporary_free(path);
+		return NP_E_NOMEM;
+	}
+	*lock = (struct lock){ fd, path, directory->st_dev, directory->st_ino };
+	if (!holder)
+		(void)atexit(np_lock_release_all);
+	holder = getpid();
+	write_holder(fd);
+	return NP_OK;
+}
+
+static int lock_directory(const char *path, np_ns wait_ns, struct np_err *err)
+{
+	struct stat directory;
+	char *name;
+	int fd = -1;
+	int rc;
+
+	if (stat(path, &directory) < 0 || have(&directory))
+		return NP_OK;
+	name = np_join_path(path, NP_LOCK_NAME);
+	if (!name)
+		return np_fail_nomem(err, path);
+	rc = wait_for(path, name, wait_ns, &fd, err);
+	if (fd < 0) {
+		free(name);
+		return rc;
+	}
+	/* Whoever stops the program finds no file of ours. */
+	np_temporary_add(name);
+	return hold(name, fd, &directory, err);
+}
+
+int np_lock_dir(const char *path, np_ns wait_ns, struct np_err *err)
+{
+	int rc = np_make_dirs(path, err);
+
+	if (rc < 0)
+		return rc;
+	(void)pthread_mutex_lock(&guard);
+	rc = lock_directory(path, wait_ns, err);
+	(void)pthread_mutex_unlock(&guard);
+	return rc;
+}
+
+int np_make_output(const char *path, struct np_err *err)
+{
+	return np_lock_dir(path, NP_LOCK_WAIT_NS, err);
+}
