@@ -2,6 +2,8 @@
 /* Presents what is in a directory: ranks, communicators, and the analyses that they can feed. */
 #include "info_report.h"
 
+#include "info_layers.h"
+
 #include "cli/prepare/input_json.h"
 
 #include "npuprof/grid.h"
@@ -487,6 +489,8 @@ static int build(struct np_page *page, const struct info *info, struct np_err *e
 		rc = put_ranks_section(page, info, err);
 	if (rc == NP_OK)
 		rc = put_groups_section(page, info, err);
+	if (rc == NP_OK && info->verbose)
+		rc = info_put_layers(page, info->run, err);
 	if (rc == NP_OK)
 		rc = put_counters_section(page, info, err);
 	put_unknown_section(page, info);
@@ -566,6 +570,7 @@ static void put_json_rank(struct np_jsonout *out, const struct np_run *run, size
 	np_jsonout_text(out, "rank_from",
 			np_rank_from_name(source->rank_from) ? np_rank_from_name(source->rank_from)
 							     : "file");
+	info_put_layers_json(out, rank);
 	np_jsonout_end(out);
 }
 

@@ -41,4 +41,20 @@ int np_period_find(const uint32_t *signatures, size_t count, struct np_period *r
 
 void np_period_release(struct np_period *period);
 
+/* A block that repeats within a sequence, member by member: a layer of an iteration. */
+struct np_inner {
+	size_t begin;     /* of the first stretch */
+	size_t members;   /* of one block */
+	size_t repeats;   /* in all stretches together */
+	size_t stretches; /* micro batches, perhaps */
+};
+
+/*
+ * Blocks of at least three members that follow each other at least three times, and cover a tenth
+ * of the sequence; those that cover most first, and no more than `most`. They are returned in the
+ * order of their begins.
+ */
+int np_period_inner(const uint32_t *signatures, size_t count, struct np_inner *list, size_t most,
+		    size_t *ret_count, struct np_err *err) NP_MUST_USE;
+
 #endif /* NP_PERIOD_H */

@@ -325,6 +325,19 @@ struct np_unknown {
 	np_str column; /* NP_STR_NONE: the whole table */
 };
 
+/*
+ * A block of kernels that repeats within a found iteration, or within the block before it: a layer,
+ * or a micro batch with layers in it.
+ */
+struct np_layer {
+	np_ns time;         /* from the begin of one to that of the next, the median; NP_UNKNOWN */
+	uint32_t members;   /* kernels of one */
+	uint32_t repeats;   /* in all */
+	uint32_t stretches; /* in which they follow each other */
+	uint32_t of;        /* kernels of what it repeats in */
+	uint32_t depth;     /* 0 in the iteration, 1 in the last one of depth 0 */
+};
+
 /* What else a profile holds, as bits: later analyses read it, lists name it. */
 enum np_contents {
 	NP_HAS_MEMORY = 1 << 0,
@@ -423,6 +436,7 @@ struct np_rank {
 	NP_VEC(struct np_expert_work) experts;      /* by time */
 	NP_VEC(struct np_counter) counters;         /* by table, quantity and device */
 	NP_VEC(struct np_unknown) unknowns;         /* by table and place in it */
+	NP_VEC(struct np_layer) layers;             /* of found iterations, in their order */
 	struct np_activity activity;                /* empty without intervals */
 	/* NULL unless asked for, and known; while a rank is loaded, then packed */
 	struct np_kernel_sums *kernel_sums;

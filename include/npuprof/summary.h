@@ -26,7 +26,7 @@
  */
 
 /* A change of this number makes all summaries stale: raise it with every change of the form. */
-#define NP_SUMMARY_FORM 11
+#define NP_SUMMARY_FORM 12
 
 /* What is known about a rank beside what was loaded. */
 struct np_summary {

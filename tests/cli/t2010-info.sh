@@ -24,7 +24,7 @@ expect_equal "$(sqlite3 :memory: "SELECT group_concat(key, ' ') FROM json_each(r
 expect_equal "$(sqlite3 :memory: "SELECT readfile('$work/stdout') ->> '\$.schema', json_array_length(readfile('$work/stdout'), '\$.ranks')")" \
 	'npuprof.info/1|4'
 expect_equal "$(sqlite3 :memory: "SELECT group_concat(key, ' ') FROM json_each(readfile('$work/stdout'), '\$.ranks[0]')")" \
-	'rank host device device_kind kind format level versions steps bytes sources path rank_from'
+	'rank host device device_kind kind format level versions steps bytes sources path rank_from layers'
 expect_equal "$(sqlite3 :memory: "SELECT value ->> 'ready', value ->> 'switch' FROM json_each(readfile('$work/stdout'), '\$.analyses')
 	WHERE value ->> 'name' = 'bandwidth and links'")" '0|profiler_level=Level1'
 

@@ -9,6 +9,25 @@ shape=(--ranks 4 --pp 2 --steps 5 --layers 4 --kernels-per-layer 6)
 "$synth" -q -o db "${shape[@]}" --no-steps || exit 1
 "$synth" -q -o text "${shape[@]}" --no-steps --format text || exit 1
 
+behaviour 'layers are repeats within iterations and micro batches, from every form the same'
+"$synth" -q -o kineto "${shape[@]}" --no-steps --format kineto || exit 1
+# A stage has 2 of 4 layers, which are too few to repeat; with 8 it has 4, forward of 6 kernels and backward of 12.
+"$synth" -q -o deep --ranks 4 --pp 2 --steps 4 --layers 8 --kernels-per-layer 6 --no-steps || exit 1
+layers="SELECT group_concat((l.value ->> 'depth') || ':' || (l.value ->> 'repeats') || 'x' || (l.value ->> 'members'), ' ')
+	FROM json_each(readfile('stdout'), '\$.ranks') AS r, json_each(r.value, '\$.layers') AS l WHERE r.value ->> 'rank' = 3"
+for form in db text kineto; do
+	run "$npuprof" info -q -f json $form
+	sqlite3 :memory: "$layers" >layers.$form
+done
+expect 'text is as db' cmp layers.db layers.text
+expect 'Kineto is as db' cmp layers.db layers.kineto
+run "$npuprof" info -q -f json deep
+expect_equal "$(sqlite3 :memory: "$layers")" '0:4x75 1:4x6 1:4x12'
+run "$npuprof" info -q -v deep
+expect_stdout_has 'Layers: what repeats within iterations that were found' '  4 x 12 '
+run "$npuprof" info -q deep
+expect_equal "$(grep -c Layers stdout)" 0
+
 # query <out> <sql>: of a merged database
 query() {
 	sqlite3 "$1/cluster_analysis_output/cluster_analysis.db" "$2"

@@ -43,7 +43,8 @@ KNOWS(np_share, 8);
 KNOWS(np_exposed, 24);
 KNOWS(np_counter, 40);
 KNOWS(np_unknown, 8);
-KNOWS(np_rank, 760);
+KNOWS(np_layer, 32);
+KNOWS(np_rank, 784);
 KNOWS(np_kernel_sort, 36);
 KNOWS(np_kernel_sum, 64);
 KNOWS(np_kernel_sums, 64);
@@ -218,6 +219,12 @@ static const struct summary_field unknown_fields[] = {
 	FIELD(np_unknown, column, TEXT, ANY),
 };
 
+static const struct summary_field layer_fields[] = {
+	FIELD(np_layer, time, I64, TIME),   FIELD(np_layer, members, U32, ANY),
+	FIELD(np_layer, repeats, U32, ANY), FIELD(np_layer, stretches, U32, ANY),
+	FIELD(np_layer, of, U32, ANY),      FIELD(np_layer, depth, U32, ANY),
+};
+
 static const struct summary_field cell_fields[] = {
 	FIELD(np_activity_cell, begin, I64, TIME),
 	AFTER(np_activity_cell, end, begin),
@@ -309,6 +316,7 @@ static const struct summary_table tables[] = {
 	TABLE(experts, np_expert_work, expert_fields),
 	TABLE(counters, np_counter, counter_fields),
 	TABLE(unknowns, np_unknown, unknown_fields),
+	TABLE(layers, np_layer, layer_fields),
 	TABLE(coverage, np_file_coverage, coverage_fields),
 	TABLE(activity.cells, np_activity_cell, cell_fields),
 	TABLE(activity.segments, np_segment, segment_fields),

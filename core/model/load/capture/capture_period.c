@@ -47,6 +47,7 @@ struct period_op {
 	uint32_t stream; /* of a kernel; UINT32_MAX when not known, and of operators */
 	uint32_t signature;
 	uint32_t plain; /* likewise, without shape and size */
+	bool kernel;
 };
 
 struct members {
@@ -136,6 +137,7 @@ static int gather_kernels(struct capture *capture, struct members *members)
 		member->start = task->start;
 		member->end = task->end;
 		member->stream = task->stream;
+		member->kernel = true;
 		member->launched = launch_of(capture, task->connection);
 	}
 	return NP_OK;
@@ -316,6 +318,157 @@ static int add_steps(struct capture *capture, const struct members *members,
 	return rc;
 }
 
+/* --- layers ---------------------------------------------------------------------------------- */
+
+/* So many kinds of layers are kept at each depth, and so many iterations asked for them. */
+#define MOST_LAYERS     4
+#define MOST_ITERATIONS 8
+
+/* Micro batches have layers in them, and these nothing that one would want to know. */
+#define MOST_DEPTH 2
+
+/* The kernels of an iteration: buckets of gradients are sent whenever they are full. */
+struct layered {
+	uint32_t *signatures;
+	np_ns *starts;
+	size_t count;
+};
+
+static void layered_release(struct layered *part)
+{
+	free(part->signatures);
+	free(part->starts);
+}
+
+static int take_kernels(struct capture *capture, const struct members *members,
+			const struct np_period *period, size_t iteration, bool plain,
+			struct layered *ret)
+{
+	size_t end = period->begin[iteration + 1];
+	size_t most = end - period->begin[iteration] + 1;
+
+	*ret = (struct layered){ .signatures = malloc(most * sizeof(*ret->signatures)),
+				 .starts = malloc(most * sizeof(*ret->starts)) };
+	if (!ret->signatures || !ret->starts) {
+		layered_release(ret);
+		return np_fail_nomem(capture->err, "layers");
+	}
+	for (size_t i = period->begin[iteration]; i < end; i++) {
+		const struct period_op *member = &members->item[i];
+
+		if (!member->kernel)
+			continue;
+		ret->signatures[ret->count] = plain ? member->plain : member->signature;
+		ret->starts[ret->count++] = member->start;
+	}
+	return NP_OK;
+}
+
+/* The median from one begin to the next, in its first stretch. */
+static int layer_time(struct capture *capture, const struct layered *part,
+		      const struct np_inner *inner, np_ns *ret)
+{
+	size_t count = inner->repeats / inner->stretches;
+	np_ns *gaps = malloc(count * sizeof(*gaps));
+
+	if (!gaps)
+		return np_fail_nomem(capture->err, "layers");
+	for (size_t i = 0; i + 1 < count; i++) {
+		const np_ns *at = &part->starts[inner->begin + i * inner->members];
+
+		gaps[i] = at[inner->members] - at[0];
+	}
+	qsort(gaps, count - 1, sizeof(*gaps), by_gap);
+	*ret = gaps[(count - 1) / 2] > 0 ? gaps[(count - 1) / 2] : NP_UNKNOWN;
+	free(gaps);
+	return NP_OK;
+}
+
+struct layers {
+	struct np_layer *item;
+	size_t count;
+	size_t capacity;
+};
+
+/* Blocks of a part, and in each of them those of one of its repeats. */
+static int add_layers(struct capture *capture, const struct layered *part, uint32_t depth,
+		      struct layers *list)
+{
+	struct np_inner found[MOST_LAYERS];
+	size_t count;
+	int rc = np_period_inner(part->signatures, part->count, found, MOST_LAYERS, &count,
+				 capture->err);
+
+	for (size_t i = 0; i < count && rc == NP_OK; i++) {
+		const struct layered one = { &part->signatures[found[i].begin],
+					     &part->starts[found[i].begin], found[i].members };
+		struct np_layer *layer = np_vec_add(list, capture->err);
+
+		if (!layer)
+			return NP_E_NOMEM;
+		*layer = (struct np_layer){ .members = (uint32_t)found[i].members,
+					    .repeats = (uint32_t)found[i].repeats,
+					    .stretches = (uint32_t)found[i].stretches,
+					    .of = (uint32_t)part->count,
+					    .depth = depth };
+		rc = layer_time(capture, part, &found[i], &layer->time);
+		if (rc == NP_OK && depth + 1 < MOST_DEPTH)
+			rc = add_layers(capture, &one, depth + 1, list);
+	}
+	return rc;
+}
+
+/* How much of an iteration its layers cover. */
+static double covered(const struct layers *list)
+{
+	double share = 0;
+
+	for (size_t i = 0; i < list->count; i++) {
+		const struct np_layer *each = &list->item[i];
+
+		if (each->depth == 0)
+			share += (double)each->members * each->repeats / each->of;
+	}
+	return share;
+}
+
+/* Where something is missing of an iteration, or it is of another kind, less of it is covered. */
+static int find_layers(struct capture *capture, const struct members *members,
+		       const struct np_period *period, bool plain)
+{
+	size_t every = period->count / MOST_ITERATIONS + 1;
+	struct np_rank *rank = capture->rank;
+	struct layers best = { 0 };
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < period->count && rc == NP_OK; i += every) {
+		struct layers each = { 0 };
+		struct layered part = { 0 };
+
+		rc = take_kernels(capture, members, period, i, plain, &part);
+		if (rc == NP_OK)
+			rc = add_layers(capture, &part, 0, &each);
+		if (rc == NP_OK && covered(&each) > covered(&best)) {
+			struct layers other = best;
+
+			best = each;
+			each = other;
+		}
+		layered_release(&part);
+		np_vec_release(&each);
+	}
+	rank->layers.count = 0;
+	for (size_t i = 0; i < best.count && rc == NP_OK; i++) {
+		struct np_layer *slot = np_vec_add(&rank->layers, capture->err);
+
+		rc = slot ? NP_OK : NP_E_NOMEM;
+		if (slot)
+			*slot = best.item[i];
+	}
+	np_vec_release(&best);
+	return rc;
+}
+
 /* Two repeats that begin at once, or not one after the other, are none. */
 static bool advances(const struct members *members, const struct np_period *period)
 {
@@ -433,10 +586,12 @@ static int find_in(struct capture *capture, const struct members *members)
 			rc = look(capture, members, plain != 0, &period);
 		if (rc == NP_OK && period.count > 0)
 			rc = snap_to_pauses(capture, members, &period);
-		if (rc == NP_OK && period.count > 0 && advances(members, &period))
+		if (rc == NP_OK && period.count > 0 && advances(members, &period)) {
 			rc = add_steps(capture, members, &period);
-		else if (rc == NP_OK && period.confidence * 1000 > rank->steps_confidence &&
-			 period.count == 0)
+			if (rc == NP_OK)
+				rc = find_layers(capture, members, &period, plain != 0);
+		} else if (rc == NP_OK && period.confidence * 1000 > rank->steps_confidence &&
+			   period.count == 0)
 			rank->steps_confidence = (uint32_t)(period.confidence * 1000);
 		np_period_release(&period);
 	}

@@ -319,6 +319,89 @@ static void distinct_signatures_have_no_period(void **state)
 	release(&made);
 }
 
+/*
+ * 5 forward layers of 4 (the first of which follows an embedding), a loss, 5 backward layers of 6,
+ * an optimiser: both kinds are found, and nothing else.
+ */
+static void layers_are_found_within_an_iteration(void **state)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_inner list[4];
+	uint32_t members[64];
+	size_t count = 0;
+	size_t found;
+
+	(void)state;
+	members[count++] = 100;
+	for (uint32_t i = 0; i < 5 * 4; i++)
+		members[count++] = i % 4;
+	members[count++] = 101;
+	for (uint32_t i = 0; i < 5 * 6; i++)
+		members[count++] = 10 + i % 6;
+	members[count++] = 102;
+	assert_ok(np_period_inner(members, count, list, NP_COUNT(list), &found, &err), err);
+	assert_int_equal(found, 2);
+	assert_int_equal(list[0].begin, 1);
+	assert_int_equal(list[0].members, 4);
+	assert_int_equal(list[0].repeats, 5);
+	assert_int_equal(list[0].stretches, 1);
+	assert_int_equal(list[1].begin, 22);
+	assert_int_equal(list[1].members, 6);
+	assert_int_equal(list[1].repeats, 5);
+}
+
+/* 3 layers of 4, something else, and 4 of them again: one kind, 7 times in two stretches. */
+static void stretches_of_the_same_layers_are_one_kind(void **state)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_inner list[4];
+	uint32_t members[64];
+	size_t count = 0;
+	size_t found;
+
+	(void)state;
+	for (uint32_t i = 0; i < 3 * 4; i++)
+		members[count++] = i % 4;
+	members[count++] = 100;
+	members[count++] = 101;
+	for (uint32_t i = 0; i < 4 * 4; i++)
+		members[count++] = i % 4;
+	assert_ok(np_period_inner(members, count, list, NP_COUNT(list), &found, &err), err);
+	assert_int_equal(found, 1);
+	assert_int_equal(list[0].members, 4);
+	assert_int_equal(list[0].repeats, 7);
+	assert_int_equal(list[0].stretches, 2);
+}
+
+/* Two of a kind are no layers, pairs of kernels are none, and neither is a short sequence. */
+static void what_hardly_repeats_has_no_layers(void **state)
+{
+	static const uint32_t twice[] = { 1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 9, 8, 7 };
+	static const uint32_t pairs[] = { 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 9, 8, 7 };
+	struct np_err err = NP_ERR_INIT;
+	struct np_inner list[4];
+	size_t found;
+
+	(void)state;
+	assert_ok(np_period_inner(twice, NP_COUNT(twice), list, 4, &found, &err), err);
+	assert_int_equal(found, 0);
+	assert_ok(np_period_inner(pairs, 4, list, 4, &found, &err), err);
+	assert_int_equal(found, 0);
+	assert_ok(np_period_inner(twice, 0, list, 4, &found, &err), err);
+	assert_int_equal(found, 0);
+}
+
+static int inner_one(struct np_err *err)
+{
+	uint32_t members[40];
+	struct np_inner list[4];
+	size_t found;
+
+	for (uint32_t i = 0; i < NP_COUNT(members); i++)
+		members[i] = i % 5;
+	return np_period_inner(members, NP_COUNT(members), list, NP_COUNT(list), &found, err);
+}
+
 static int find_one(struct np_err *err)
 {
 	struct np_period period;
@@ -337,6 +420,7 @@ static void running_out_of_memory_is_told(void **state)
 {
 	(void)state;
 	assert_survives_faults(find_one);
+	assert_survives_faults(inner_one);
 }
 
 int main(void)
@@ -352,6 +436,9 @@ int main(void)
 		cmocka_unit_test(steps_of_a_server_alternate_irregularly),
 		cmocka_unit_test(steps_without_a_pattern_are_not_cut_into_layers),
 		cmocka_unit_test(distinct_signatures_have_no_period),
+		cmocka_unit_test(layers_are_found_within_an_iteration),
+		cmocka_unit_test(stretches_of_the_same_layers_are_one_kind),
+		cmocka_unit_test(what_hardly_repeats_has_no_layers),
 		cmocka_unit_test(running_out_of_memory_is_told),
 	};
 
