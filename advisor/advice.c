@@ -6,6 +6,14 @@
 #include "advisor/engine/rules/rule.h"
 #include "advisor/engine/sql/sql.h"
 #include "advisor/present/advisor_report.h"
+#include "advisor_page.h"
+
+struct np_advice {
+	struct adv_rule_library *library;
+	struct adv_advice *advice;
+	enum adv_rule_language language;
+	size_t evidence_rows;
+};
 
 void np_advice_set_up(void)
 {
@@ -18,40 +26,62 @@ static bool is_enabled(const void *context, const struct adv_rule *rule)
 	return rule->enabled;
 }
 
-static int advise(struct np_jsonout *out, const struct np_analysis *analysis,
-		  const struct np_advice_options *options, const struct adv_rule_library *library,
-		  struct np_err *err)
+static int advise(const struct np_analysis *analysis, const struct np_advice_options *options,
+		  struct np_advice *advice, struct np_err *err)
 {
-	const struct adv_advise_options how = {
-		.library = library,
+	struct advisor_looking looking = { analysis->run, options->frequencies };
+	struct adv_advise_options how = {
+		.library = advice->library,
 		.wants = is_enabled,
-		.language = options->chinese ? RULE_ZH : RULE_EN,
+		.language = advice->language,
 		.workers = options->workers,
 	};
-	struct adv_advice *advice = NULL;
-	int rc = adv_advise(analysis, &how, &advice, err);
+	int rc = NP_OK;
 
+	if (options->frequencies)
+		rc = advisor_look_for_page(&looking, &how, err);
+	return rc < 0 ? rc : adv_advise(analysis, &how, &advice->advice, err);
+}
+
+int np_advice_new(const struct np_analysis *analysis, const struct np_advice_options *options,
+		  struct np_advice **ret, struct np_err *err)
+{
+	struct np_advice *advice = calloc(1, sizeof(*advice));
+	int rc;
+
+	if (!advice)
+		return np_fail_nomem(err, "the advice");
+	advice->language = options->chinese ? RULE_ZH : RULE_EN;
+	advice->evidence_rows = options->evidence_rows;
+	advice->library = adv_rule_library_new();
+	rc = advice->library ? adv_rules_read_all(advice->library, NULL, 0, err)
+			     : np_fail_nomem(err, "rules");
 	if (rc == NP_OK)
-		rc = advisor_put_findings(
-			out,
-			&(struct advisor_report){ .advice = advice,
-						  .library = library,
-						  .evidence_rows = options->evidence_rows,
-						  .language = how.language },
-			err);
-	adv_advice_free(advice);
+		rc = advise(analysis, options, advice, err);
+	if (rc == NP_OK)
+		*ret = advice;
+	else
+		np_advice_free(advice);
 	return rc;
 }
 
-int np_advice_put(struct np_jsonout *out, const struct np_analysis *analysis,
-		  const struct np_advice_options *options, struct np_err *err)
+void np_advice_free(struct np_advice *advice)
 {
-	struct adv_rule_library *library = adv_rule_library_new();
-	int rc = library ? adv_rules_read_all(library, NULL, 0, err) : np_fail_nomem(err, "rules");
+	if (!advice)
+		return;
+	adv_advice_free(advice->advice);
+	if (advice->library)
+		adv_rule_library_free(advice->library);
+	free(advice);
+}
 
-	if (rc == NP_OK)
-		rc = advise(out, analysis, options, library, err);
-	if (library)
-		adv_rule_library_free(library);
-	return rc;
+int np_advice_put(struct np_jsonout *out, const struct np_advice *advice, struct np_err *err)
+{
+	return advisor_put_findings(
+		out,
+		&(struct advisor_report){ .advice = advice->advice,
+					  .library = advice->library,
+					  .evidence_rows = advice->evidence_rows,
+					  .language = advice->language },
+		err);
 }

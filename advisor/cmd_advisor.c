@@ -24,6 +24,7 @@
 #include "advisor/engine/rules/rule_show.h"
 #include "advisor/engine/sql/sql.h"
 #include "advisor/present/advisor_vendor.h"
+#include "advisor_page.h"
 
 struct advisor_options {
 	struct np_common common;
@@ -40,6 +41,7 @@ struct advisor_options {
 	const char *explain;
 	const char *cann_version;
 	const char *torch_version;
+	struct np_run_page page; /* no option: in the making */
 };
 
 static const struct np_opt rule_options[] = {
@@ -164,7 +166,7 @@ static const struct np_opt output_options[] = {
 		.kind = NP_OPT_CHOICE,
 		.offset = offsetof(struct advisor_options, common.format),
 		.value = "FORMAT",
-		.help = "print the result as",
+		.help = "print the result as; html is the page of the run, findings first",
 		.choices = advisor_formats,
 		.preset = "table",
 	},
@@ -208,7 +210,7 @@ const struct np_cmd np_cmd_advisor = {
 
 /* Everything between the options and the output: rules, the run, findings, what counts. */
 struct advisor_session {
-	const struct advisor_options *options;
+	struct advisor_options *options;
 	struct adv_rule_library *library;
 	struct np_analysis *analysis;
 	char *merged; /* the fresh merged database that is used, or NULL */
@@ -218,6 +220,7 @@ struct advisor_session {
 	struct adv_suppressions suppressions;
 	struct np_json *baseline;
 	struct adv_gate gate;
+	struct np_frequencies frequencies; /* for the page */
 };
 
 /* Does one of the comma-separated globs in the list fit? */
@@ -291,6 +294,7 @@ static int read_rules(struct advisor_session *session, struct np_err *err)
 static void release(struct advisor_session *session)
 {
 	adv_advice_free(session->advice);
+	np_frequencies_release(&session->frequencies);
 	adv_suppressions_release(&session->suppressions);
 	np_json_freep(&session->baseline);
 	adv_graphs_release(&session->graphs);
@@ -440,17 +444,26 @@ static int read_files(struct advisor_session *session, struct np_err *err)
 /* Programs get other words only if the user asks for them. */
 static enum adv_rule_language language_of(const struct advisor_options *options)
 {
-	bool people =
-		options->common.format == ADVISOR_TABLE || options->common.format == ADVISOR_MD;
+	bool people = options->common.format == ADVISOR_TABLE ||
+		      options->common.format == ADVISOR_MD ||
+		      options->common.format == ADVISOR_HTML;
 
 	return np_lang() == NP_LANG_ZH && (people || np_lang_asked()) ? RULE_ZH : RULE_EN;
+}
+
+/* Is a page written: as the format, or as a file of the old tool? */
+static bool wants_page(const struct advisor_options *options)
+{
+	return options->common.format == ADVISOR_HTML ||
+	       (options->common.vendor_files && !options->common.agent);
 }
 
 static int run_rules(struct advisor_session *session, struct np_err *err)
 {
 	const struct advisor_options *options = session->options;
+	struct advisor_looking looking = { session->analysis->run, &session->frequencies };
 	struct np_progress progress;
-	const struct adv_advise_options how = {
+	struct adv_advise_options how = {
 		.library = session->library,
 		.wants = wants,
 		.context = options,
@@ -463,8 +476,10 @@ static int run_rules(struct advisor_session *session, struct np_err *err)
 		.graph_nodes = session->graphs.nodes.columns ? &session->graphs.nodes : NULL,
 		.graph_edges = session->graphs.edges.columns ? &session->graphs.edges : NULL,
 	};
-	int rc;
+	int rc = wants_page(options) ? advisor_look_for_page(&looking, &how, err) : NP_OK;
 
+	if (rc < 0)
+		return rc;
 	np_progress_init(&progress, "applying rules", options->common.quiet);
 	rc = adv_advise(session->analysis, &how, &session->advice, err);
 	np_progress_end(&progress);
@@ -512,10 +527,28 @@ static int explain(const struct adv_rule_library *library, const struct advisor_
 	return np_output_release(&buf);
 }
 
+static int add_page(const struct advisor_session *session, const struct advisor_report *report,
+		    struct np_run_page *page, struct np_err *err)
+{
+	const struct advisor_options *options = session->options;
+
+	return advisor_add_to_page(
+		page, session->analysis, report,
+		(struct np_run_page_options){ .input = report->input,
+					      .phase = options->common.phase_part,
+					      .first = "findings",
+					      .chinese = report->language == RULE_ZH,
+					      .frequencies = &session->frequencies,
+					      .threads = (size_t)options->common.jobs },
+		err);
+}
+
 /* The files of the old tool, and where they are; in the current directory without -o. */
-static int write_vendor(const struct advisor_report *report, const struct advisor_options *options,
+static int write_vendor(const struct advisor_session *session, const struct advisor_report *report,
 			int status)
 {
+	const struct advisor_options *options = session->options;
+	struct np_run_page page = NP_RUN_PAGE_INIT;
 	const char *output = options->common.output ? options->common.output : ".";
 	const char *phase = options->common.output ? NULL : options->common.phase_part;
 	char *directory = phase ? np_join_path(output, phase) : strdup(output);
@@ -524,15 +557,28 @@ static int write_vendor(const struct advisor_report *report, const struct adviso
 
 	if (!directory)
 		return np_report(NP_EXIT_FAILED, "out of memory for a path");
-	if (advisor_vendor_files(report, directory, &paths, &err) < 0)
+	if (add_page(session, report, &page, &err) < 0 ||
+	    advisor_vendor_files(report, &page, directory, &paths, &err) < 0)
 		status = np_report(NP_EXIT_PARTIAL, "%s", err.text);
 	else if (options->common.format == ADVISOR_TABLE)
 		(void)fprintf(np_output_stream(), "\nthe page is '%s'%s%s%s\n", paths.html,
 			      paths.xlsx ? ", the workbook '" : "", paths.xlsx ? paths.xlsx : "",
 			      paths.xlsx ? "'" : "");
 	advisor_vendor_paths_release(&paths);
+	np_run_page_release(&page);
 	free(directory);
 	return status;
+}
+
+/* The page holds all phases, and is written behind the last one. */
+static int print(const struct advisor_session *session, const struct advisor_report *report,
+		 struct np_err *err)
+{
+	const struct np_common *common = &session->options->common;
+
+	if (common->format == ADVISOR_HTML)
+		return add_page(session, report, &session->options->page, err);
+	return advisor_print(report, (enum advisor_format)common->format, np_output_stream(), err);
 }
 
 static int present(struct advisor_session *session)
@@ -555,13 +601,12 @@ static int present(struct advisor_session *session)
 	if (options->common.output && !options->common.vendor_files && !options->common.agent &&
 	    advisor_write_files(&report, options->common.output, &err) < 0)
 		status = np_report(np_exit_unwritten(&err), "%s", err.text);
-	if (advisor_print(&report, (enum advisor_format)options->common.format, np_output_stream(),
-			  &err) < 0 ||
+	if (print(session, &report, &err) < 0 ||
 	    advisor_answer(&report, options->common.phase_part, &err) < 0)
 		return np_report(NP_EXIT_FAILED, "%s", err.text);
 	/* The old tool writes no files where a line is asked for. */
 	if (options->common.vendor_files && !options->common.agent)
-		status = write_vendor(&report, options, status);
+		status = write_vendor(session, &report, status);
 	if (tripped > 0 && session->gate.by_gain)
 		return np_report(NP_EXIT_GATE, "the findings would gain %s or more",
 				 options->fail_on);
@@ -600,7 +645,7 @@ static int advise_session(struct advisor_session *session)
 
 static int advisor(void *context)
 {
-	const struct advisor_options *options = context;
+	struct advisor_options *options = context;
 	struct advisor_session session = { .options = options };
 	int status;
 
@@ -613,23 +658,34 @@ static int advisor(void *context)
 	return status;
 }
 
+static int end_page(void *context, const struct np_phase_times *times, int status)
+{
+	struct advisor_options *options = context;
+
+	return np_run_page_print(&options->page, times, status);
+}
+
 static int cmd_advisor(int argc, const char *const *argv)
 {
-	struct advisor_options options = { 0 };
+	struct advisor_options options = { .page = NP_RUN_PAGE_INIT };
 	int status;
 
 	if (np_cmd_options(&np_cmd_advisor, argc, argv, &options, &status))
-		status = options.explain ? advisor(&options)
-					 : phases_run(&(struct phases_job){
-						   .command = &np_cmd_advisor,
-						   .beside = true,
-						   .schema = options.common.format == ADVISOR_SARIF
-								     ? ""
-								     : "npuprof.advisor/1",
-						   .common = &options.common,
-						   .picks = &options.picks,
-						   .run = advisor,
-						   .options = &options });
+		status = options.explain
+				 ? advisor(&options)
+				 : phases_run(&(struct phases_job){
+					   .command = &np_cmd_advisor,
+					   .beside = true,
+					   .schema = options.common.format == ADVISOR_SARIF
+							     ? ""
+							     : "npuprof.advisor/1",
+					   .common = &options.common,
+					   .picks = &options.picks,
+					   .run = advisor,
+					   .options = &options,
+					   .end = options.common.format == ADVISOR_HTML ? end_page
+											: NULL });
+	np_run_page_release(&options.page);
 	np_opt_release(&np_cmd_advisor.options, &options);
 	return status;
 }

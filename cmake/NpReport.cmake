@@ -1,5 +1,5 @@
 # The page and the timeline: their sources in npuprof, markup, style and script of the page embedded.
-file(GLOB report_sources CONFIGURE_DEPENDS report/*.c)
+file(GLOB report_sources CONFIGURE_DEPENDS report/*.c report/page/*.c)
 set(report_assets ${PROJECT_SOURCE_DIR}/report/page.html ${PROJECT_SOURCE_DIR}/report/page.css
   ${PROJECT_SOURCE_DIR}/report/page.js)
 string(REPLACE ";" "$<SEMICOLON>" report_asset_list "${report_assets}")

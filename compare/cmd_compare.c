@@ -10,8 +10,11 @@
 #include "compare/present/compare_report.h"
 #include "inputs.h"
 
+#include "npuprof/advice.h"
 #include "npuprof/dirs.h"
+#include "npuprof/lang.h"
 #include "npuprof/procs.h"
+#include "npuprof/run_page.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -35,6 +38,7 @@ struct compare_options {
 	bool no_details;
 	const char *op_name_map;
 	bool use_input_shape;
+	struct np_run_page page; /* no option: in the making */
 };
 
 static void offer_tables(struct np_buf *words)
@@ -188,9 +192,42 @@ static const struct np_opt own_options[] = {
 	},
 };
 
+static const char *const formats[] = {
+	[NP_OUTPUT_TABLE] = "table", [NP_OUTPUT_JSON] = "json", [NP_OUTPUT_CSV] = "csv",
+	[NP_OUTPUT_MD] = "md",       [NP_OUTPUT_HTML] = "html", NULL,
+};
+
+static const struct np_opt output_options[] = {
+	{
+		.letter = 'o',
+		.name = "output",
+		.kind = NP_OPT_TEXT,
+		.fill = NP_FILL_DIRECTORY,
+		.offset = offsetof(struct compare_options, common.output),
+		.value = "DIR",
+		.help = "write every table as a CSV file below DIR",
+	},
+	{
+		.letter = 'f',
+		.name = "format",
+		.kind = NP_OPT_CHOICE,
+		.offset = offsetof(struct compare_options, common.format),
+		.value = "FORMAT",
+		.help = "print the result as; html is the page of the new run, the difference first",
+		.choices = formats,
+		.preset = "table",
+	},
+	{
+		.name = "no-color",
+		.kind = NP_OPT_FLAG,
+		.offset = offsetof(struct compare_options, common.no_color),
+		.help = "print without colours, as with NO_COLOR in the environment",
+	},
+};
+
 static const struct np_opt_group groups[] = {
 	{ "Comparing", own_options, NP_COUNT(own_options), 0 },
-	NP_GROUP_OUTPUT(struct compare_options, common),
+	{ "Output", output_options, NP_COUNT(output_options), 0 },
 	NP_GROUP_RUNNING(struct compare_options, common),
 	NP_GROUP_VENDOR(struct compare_options, common),
 	NP_GROUP_GENERAL,
@@ -313,13 +350,63 @@ static int compare(const struct compare_options *options, const struct np_worker
 
 /* --- printing -------------------------------------------------------------------------------- */
 
-static int print(const struct compare_report *report, const struct compare_options *options,
+/* The difference and what the advisor finds in the new run. */
+struct compare_page {
+	const struct compare_report *report;
+	const struct np_advice *advice;
+};
+
+static int put_more(struct np_jsonout *out, void *context, struct np_err *err)
+{
+	const struct compare_page *more = context;
+
+	compare_put_difference(out, more->report);
+	return np_advice_put(out, more->advice, err);
+}
+
+/* Add the page of the new run to what is written behind the last phase. */
+static int add_page(const struct compare_report *report, struct compare_options *options,
+		    struct np_err *err)
+{
+	const struct np_analysis *new = report->comparison->sides[CMP_NEW].analysis;
+	struct np_frequencies frequencies = { 0 };
+	struct np_advice *advice = NULL;
+	struct compare_page more = { .report = report };
+	const struct np_advice_options how = {
+		.chinese = np_lang() == NP_LANG_ZH,
+		.evidence_rows = NP_RUN_PAGE_EVIDENCE,
+		.frequencies = &frequencies,
+		.workers = { .threads = (size_t)options->common.jobs },
+	};
+	int rc = np_advice_new(new, &how, &advice, err);
+
+	more.advice = advice;
+	if (rc == NP_OK)
+		rc = np_run_page_add(
+			&options->page, new,
+			&(struct np_run_page_options){ .input = report->input[CMP_NEW],
+						       .phase = options->common.phase_part,
+						       .first = "difference",
+						       .chinese = how.chinese,
+						       .frequencies = &frequencies,
+						       .threads = (size_t)options->common.jobs,
+						       .put_more = put_more,
+						       .context = &more },
+			err);
+	np_advice_free(advice);
+	np_frequencies_release(&frequencies);
+	return rc;
+}
+
+static int print(const struct compare_report *report, struct compare_options *options,
 		 struct np_err *err)
 {
 	struct np_buf buf = NP_BUF_INIT;
 	int rc;
 
 	switch ((enum np_output_format)options->common.format) {
+	case NP_OUTPUT_HTML:
+		return add_page(report, options, err);
 	case NP_OUTPUT_JSON:
 		return compare_json(report, np_output_stream(), err);
 	case NP_OUTPUT_CSV:
@@ -405,7 +492,7 @@ static int write_vendor(const struct compare_report *report, const struct compar
 
 /* What cannot be written as a workbook can still be printed. */
 static int present(struct comparison *comparison, struct cmp_gate *gate,
-		   const struct compare_options *options)
+		   struct compare_options *options)
 {
 	struct np_err problem = NP_ERR_INIT;
 	struct np_err err = NP_ERR_INIT;
@@ -468,7 +555,7 @@ static void keep_memory(void)
 
 static int run(void *context)
 {
-	const struct compare_options *options = context;
+	struct compare_options *options = context;
 	NP_CLEANUP(comparison_freep) struct comparison *comparison = NULL;
 	NP_CLEANUP(cmp_gate_release) struct cmp_gate gate = { 0 };
 	NP_CLEANUP(cmp_op_names_release) struct cmp_op_names op_names = { 0 };
@@ -478,6 +565,8 @@ static int run(void *context)
 	int rc = NP_OK;
 
 	keep_memory();
+	if (options->common.format == NP_OUTPUT_HTML)
+		np_advice_set_up();
 	/* A mistyped gate must not cost the time of a comparison. */
 	if (options->fail_on)
 		rc = cmp_gate_parse(options->fail_on, &gate, &err);
@@ -492,19 +581,29 @@ static int run(void *context)
 	return rc < 0 ? fail(&err) : present(comparison, options->fail_on ? &gate : NULL, options);
 }
 
+static int end_page(void *context, const struct np_phase_times *times, int status)
+{
+	struct compare_options *options = context;
+
+	return np_run_page_print(&options->page, times, status);
+}
+
 static int cmd_compare(int argc, const char *const *argv)
 {
-	struct compare_options options = { 0 };
+	struct compare_options options = { .page = NP_RUN_PAGE_INIT };
 	int status;
 
 	if (np_cmd_options(&np_cmd_compare, argc, argv, &options, &status))
-		status = phases_run(&(struct phases_job){ .command = &np_cmd_compare,
-							  .beside = true,
-							  .schema = "npuprof.compare/1",
-							  .common = &options.common,
-							  .run = run,
-							  .options = &options,
-							  .others = &options.inputs });
+		status = phases_run(&(struct phases_job){
+			.command = &np_cmd_compare,
+			.beside = true,
+			.schema = "npuprof.compare/1",
+			.common = &options.common,
+			.run = run,
+			.options = &options,
+			.others = &options.inputs,
+			.end = options.common.format == NP_OUTPUT_HTML ? end_page : NULL });
+	np_run_page_release(&options.page);
 	np_opt_release(&np_cmd_compare.options, &options);
 	return status;
 }

@@ -7,23 +7,23 @@
 #include "cli/prepare/phases.h"
 #include "cli/prepare/prepare.h"
 #include "report_output.h"
-#include "report_page.h"
+#include "timeline.h"
 
 #include "npuprof/advice.h"
 #include "npuprof/difference.h"
 #include "npuprof/lang.h"
+#include "npuprof/run_page.h"
 
 #include <errno.h>
 #include <unistd.h>
-
-/* Rows of evidence that a finding shows. */
-#define REPORT_EVIDENCE 50
 
 struct report_options {
 	struct np_common common;
 	struct np_opt_list picks;
 	const char *base; /* of a comparison; NULL: none */
 	bool anonymous;
+	bool timeline;
+	struct np_run_page page; /* no option: in the making */
 };
 
 static const struct np_opt own_options[] = {
@@ -40,6 +40,12 @@ static const struct np_opt own_options[] = {
 		.kind = NP_OPT_FLAG,
 		.offset = offsetof(struct report_options, anonymous),
 		.help = "replace the names of hosts, paths and jobs",
+	},
+	{
+		.name = "timeline",
+		.kind = NP_OPT_FLAG,
+		.offset = offsetof(struct report_options, timeline),
+		.help = "also write what timeline --slice writes beside the page, which links to it",
 	},
 	{
 		.name = "pick",
@@ -86,33 +92,33 @@ const struct np_cmd np_cmd_report = {
 	.distributed = true,
 };
 
-/* What the writer of the file needs. */
-struct report_page {
-	const struct page_model *model;
-	const struct page_options *options;
-};
-
-static int write_page(const void *context, FILE *stream, struct np_err *err)
-{
-	const struct report_page *page = context;
-
-	return page_write(stream, page->model, page->options, err);
-}
-
 /* What findings and the difference need. */
 struct report_advice {
 	const struct report_options *options;
-	const struct np_analysis *analysis;
+	const struct np_advice *advice;
 };
 
 static int put_more(struct np_jsonout *out, void *context, struct np_err *err)
 {
-	const struct report_advice *advice = context;
-	const struct report_options *options = advice->options;
+	const struct report_advice *more = context;
+	const struct report_options *options = more->options;
+	int rc = np_advice_put(out, more->advice, err);
+
+	if (rc == NP_OK && options->base)
+		rc = np_difference_put(out, options->base, options->common.dirs.item[0],
+				       &options->common, err);
+	return rc;
+}
+
+static int find_advice(const struct report_options *options, const struct np_analysis *analysis,
+		       struct np_frequencies *frequencies, struct np_advice **ret,
+		       struct np_err *err)
+{
 	struct np_progress progress;
 	const struct np_advice_options how = {
 		.chinese = np_lang() == NP_LANG_ZH,
-		.evidence_rows = REPORT_EVIDENCE,
+		.evidence_rows = NP_RUN_PAGE_EVIDENCE,
+		.frequencies = frequencies,
 		.workers = { .threads = (size_t)options->common.jobs,
 			     .tick = np_progress_tick,
 			     .tick_context = &progress },
@@ -120,57 +126,121 @@ static int put_more(struct np_jsonout *out, void *context, struct np_err *err)
 	int rc;
 
 	np_progress_init(&progress, "applying rules", options->common.quiet);
-	rc = np_advice_put(out, advice->analysis, &how, err);
+	rc = np_advice_new(analysis, &how, ret, err);
 	np_progress_end(&progress);
-	if (rc == NP_OK && options->base)
-		rc = np_difference_put(out, options->base, options->common.dirs.item[0],
-				       &options->common, err);
 	return rc;
 }
 
-static int present(const struct report_options *options, const struct np_analysis *analysis)
+/* All phases are on one page; one that was chosen has a page of its own. */
+static char *page_path(const struct report_options *options)
 {
-	struct report_advice advice = { options, analysis };
-	struct page_model model = { 0 };
-	const struct page_options how = {
-		.input = prepare_input(&options->common, analysis->run),
-		.language = np_lang() == NP_LANG_ZH ? "zh" : "en",
-		.anonymous = options->anonymous,
-		.put_more = put_more,
-		.context = &advice,
-	};
-	struct report_page page = { &model, &how };
-	struct np_err err = NP_ERR_INIT;
-	int rc = page_model_build(analysis, (size_t)options->common.jobs, &model, &err);
+	struct np_common common = options->common;
 
-	char *path = report_output(&options->common, "report.html");
+	common.phase_part = common.phase ? common.phase_part : NULL;
+	return report_output(&common, "report.html");
+}
 
-	if (rc == NP_OK && !path)
-		rc = np_fail_nomem(&err, "the name of the page");
+/* The trace beside a page: page.html, page.timeline.json.gz. */
+static char *trace_beside(const struct report_options *options)
+{
+	char *page = page_path(options);
+	const char *phase = options->common.phase_part;
+	char *path = NULL;
+	size_t length = page ? strlen(page) : 0;
+
+	if (!page)
+		return NULL;
+	if (length > 5 && strcmp(page + length - 5, ".html") == 0)
+		length -= 5;
+	if (asprintf(&path, "%.*s%s%s.timeline.json.gz", (int)length, page, phase ? "." : "",
+		     phase ? phase : "") < 0)
+		path = NULL;
+	free(page);
+	return path;
+}
+
+static int write_trace(const struct report_options *options, struct np_analysis *analysis,
+		       const char *path, struct np_err *err)
+{
+	struct timeline_options how = { .anonymous = options->anonymous };
+	const struct timeline_file file = { .analysis = analysis,
+					    .how = &how,
+					    .form = TIMELINE_JSON_GZ,
+					    .notes = &analysis->run->notes };
+	bool *ranks = calloc(analysis->run->sources.count + 1, sizeof(*ranks));
+	int rc = ranks ? timeline_slice(analysis, ranks, &how, err)
+		       : np_fail_nomem(err, "the timeline");
+
 	if (rc == NP_OK)
-		rc = report_output_write(&options->common, path, write_page, &page, &err);
+		rc = report_output_write(&options->common, path, timeline_file_write, &file, err);
+	free(ranks);
+	return rc;
+}
+
+static int add(struct report_options *options, struct np_analysis *analysis, struct np_err *err)
+{
+	struct np_frequencies frequencies = { 0 };
+	struct np_advice *advice = NULL;
+	struct report_advice more = { options, NULL };
+	char *trace = options->timeline ? trace_beside(options) : NULL;
+	struct np_run_page_options how = {
+		.input = prepare_input(&options->common, analysis->run),
+		.phase = options->common.phase_part,
+		.chinese = np_lang() == NP_LANG_ZH,
+		.anonymous = options->anonymous,
+		.base = options->base,
+		.timeline = trace && strrchr(trace, '/') ? strrchr(trace, '/') + 1 : trace,
+		.frequencies = &frequencies,
+		.threads = (size_t)options->common.jobs,
+		.put_more = put_more,
+		.context = &more,
+	};
+	int rc = options->timeline && !trace ? np_fail_nomem(err, "the name of the timeline")
+					     : NP_OK;
+
+	if (rc == NP_OK && trace)
+		rc = write_trace(options, analysis, trace, err);
+	if (rc == NP_OK)
+		rc = find_advice(options, analysis, &frequencies, &advice, err);
+	more.advice = advice;
+	if (rc == NP_OK)
+		rc = np_run_page_add(&options->page, analysis, &how, err);
+	np_advice_free(advice);
+	np_frequencies_release(&frequencies);
+	free(trace);
+	return rc;
+}
+
+/* One page of all phases; those that failed are not on it, and the status says so. */
+static int end(void *context, const struct np_phase_times *times, int status)
+{
+	struct report_options *options = context;
+	struct np_err err = NP_ERR_INIT;
+	char *path;
+	int rc;
+
+	if (options->page.runs.count == 0)
+		return status;
+	path = page_path(options);
+	rc = path ? np_run_page_set_times(&options->page, times, &err)
+		  : np_fail_nomem(&err, "the page");
+	if (rc == NP_OK)
+		rc = report_output_write(&options->common, path, np_run_page_write, &options->page,
+					 &err);
 	free(path);
-	page_model_release(&model);
-	if (rc == NP_E_USAGE)
-		return np_cmd_usage(&np_cmd_report, "%s", err.text);
-	if (rc < 0)
-		return np_report(NP_EXIT_FAILED, "%s", err.text);
-	prepare_say_notes(&options->common, &analysis->run->notes, NULL);
-	return prepare_status(analysis->run);
+	return rc < 0 ? np_report(NP_EXIT_FAILED, "%s", err.text) : status;
 }
 
 static int report(void *context)
 {
-	const struct report_options *options = context;
+	struct report_options *options = context;
 	NP_CLEANUP(np_analysis_freep) struct np_analysis *analysis = NULL;
 	struct np_err err = NP_ERR_INIT;
 	int rc;
 
-	if (options->common.phase_part && options->common.output &&
-	    strcmp(options->common.output, "-") == 0)
+	if (options->timeline && options->common.output && strcmp(options->common.output, "-") == 0)
 		return np_cmd_usage(&np_cmd_report,
-				    "several phases do not go to one output: choose one with "
-				    "--phase, or name a file");
+				    "--timeline writes a file beside the page: name one with -o");
 	if (options->base && options->common.dirs.count > 1)
 		return np_cmd_usage(&np_cmd_report,
 				    "--base compares one directory with one: give one DIR");
@@ -180,15 +250,18 @@ static int report(void *context)
 	np_advice_set_up();
 	rc = prepare_analysis(&options->common, &options->picks, &analysis, &err);
 	if (rc == NP_OK)
-		return present(options, analysis);
+		rc = add(options, analysis, &err);
 	if (rc == NP_E_USAGE)
 		return np_cmd_usage(&np_cmd_report, "%s", err.text);
-	return np_report(NP_EXIT_FAILED, "%s", err.text);
+	if (rc < 0)
+		return np_report(NP_EXIT_FAILED, "%s", err.text);
+	prepare_say_notes(&options->common, &analysis->run->notes, NULL);
+	return prepare_status(analysis->run);
 }
 
 static int cmd_report(int argc, const char *const *argv)
 {
-	struct report_options options = { 0 };
+	struct report_options options = { .page = NP_RUN_PAGE_INIT };
 	int status;
 
 	if (np_cmd_options(&np_cmd_report, argc, argv, &options, &status))
@@ -197,7 +270,9 @@ static int cmd_report(int argc, const char *const *argv)
 							  .common = &options.common,
 							  .picks = &options.picks,
 							  .run = report,
-							  .options = &options });
+							  .options = &options,
+							  .end = end });
+	np_run_page_release(&options.page);
 	np_opt_release(&np_cmd_report.options, &options);
 	return status;
 }

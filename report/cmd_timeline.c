@@ -16,9 +16,6 @@
 #define WHOLE_RANKS 128
 #define WHOLE_BYTES INT64_C(100000000)
 
-/* Ranks of a slice where nobody stands out. */
-#define SOME_RANKS 8
-
 struct cmd_timeline_options {
 	struct np_common common;
 	struct np_opt_list picks;
@@ -123,26 +120,6 @@ static int form_of(const char *path)
 	return -1;
 }
 
-/* What the writer of the file needs. */
-struct timeline_file {
-	const struct np_analysis *analysis;
-	const struct timeline_options *how;
-	enum timeline_form form;
-	struct np_notes *notes;
-};
-
-static int write_timeline(const void *context, FILE *stream, struct np_err *err)
-{
-	const struct timeline_file *file = context;
-	struct timeline_out out;
-	int rc = timeline_out_init(&out, file->form, stream, err);
-
-	if (rc == NP_OK)
-		rc = timeline_write(&out, file->analysis, file->how, file->notes, err);
-	timeline_out_release(&out);
-	return rc;
-}
-
 static int write_to(const struct np_common *common, struct timeline_file *file, struct np_err *err)
 {
 	char *path = report_output(common, "timeline.json.gz");
@@ -151,7 +128,7 @@ static int write_to(const struct np_common *common, struct timeline_file *file, 
 	if (!path)
 		return np_fail_nomem(err, "the name of the timeline");
 	file->form = (enum timeline_form)form_of(path);
-	rc = report_output_write(common, path, write_timeline, file, err);
+	rc = report_output_write(common, path, timeline_file_write, file, err);
 	free(path);
 	return rc;
 }
@@ -164,28 +141,6 @@ static bool wants_slice(const struct cmd_timeline_options *options,
 		return options->slice;
 	return np_run_used(analysis->run) > WHOLE_RANKS ||
 	       timeline_estimate(analysis, how) > WHOLE_BYTES;
-}
-
-static int choose_slice(const struct np_analysis *analysis, bool *ranks,
-			struct timeline_options *how, struct np_err *err)
-{
-	const struct np_run *run = analysis->run;
-	size_t count = 0;
-	int rc;
-
-	how->only =
-		analysis->cluster->steps.count > 0 ? analysis->cluster->steps.item[0] : NP_STR_NONE;
-	rc = timeline_choose(analysis, ranks, &how->only, err);
-	for (size_t i = 0; i < run->sources.count; i++)
-		count += ranks[i];
-	for (size_t i = 0, some = 0; count == 0 && i < run->sources.count && some < SOME_RANKS;
-	     i++) {
-		ranks[i] = run->ranks[i] != NULL;
-		some += ranks[i];
-	}
-	how->ranks = ranks;
-	how->has_only = analysis->cluster->steps.count > 0;
-	return rc;
 }
 
 /* What will be written, before it is. */
@@ -229,7 +184,7 @@ static int present(const struct cmd_timeline_options *options, struct np_analysi
 	int rc = ranks ? NP_OK : np_fail_nomem(&err, "the timeline");
 
 	if (rc == NP_OK && wants_slice(options, analysis, &how))
-		rc = choose_slice(analysis, ranks, &how, &err);
+		rc = timeline_slice(analysis, ranks, &how, &err);
 	if (rc == NP_OK) {
 		say_size(&options->common, analysis, &how);
 		rc = write_to(&options->common, &file, &err);
@@ -252,7 +207,7 @@ static int timeline(void *context)
 		return np_cmd_usage(&np_cmd_timeline,
 				    "'%s': a timeline is a .json, .json.gz or .pftrace",
 				    options->common.output);
-	if (options->common.phase_part && options->common.output &&
+	if (options->common.phase_part && !options->common.phase && options->common.output &&
 	    strcmp(options->common.output, "-") == 0)
 		return np_cmd_usage(&np_cmd_timeline,
 				    "several phases do not go to one output: choose one with "

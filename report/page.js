@@ -3,11 +3,11 @@
 // Text of the data reaches the page as text nodes and never as markup.
 "use strict";
 (() => {
-const data = JSON.parse(document.getElementById("data").textContent);
+const whole = JSON.parse(document.getElementById("data").textContent);
 const SVG = "http://www.w3.org/2000/svg";
 const MOST_SVG_MARKS = 20000;
-const charts = {}; // what was drawn, for who checks it: name → { marks, values }
-const zh = data.language === "zh";
+let charts = {}; // what was drawn, for who checks it: name → { marks, values }
+const zh = document.documentElement.lang === "zh-CN";
 
 // ---- words ----------------------------------------------------------------------------------------
 
@@ -15,7 +15,17 @@ const words = {
   "Verdict": "结论", "Do next": "下一步", "Where the iteration goes": "迭代时间去向", "Where the step goes": "step 时间去向",
   "Ranks × steps": "rank × step 热力图", "Who made whom wait": "谁让谁等待", "Links": "链路", "Pipeline": "流水线",
   "Repairs": "修复收益", "Findings": "调优建议", "Memory": "内存", "Experts": "专家负载", "Trust": "可信度", "Glossary": "术语",
-  "Difference": "差异",
+  "what the repair gains, and what else would": "该修复与其他修复的收益", "all findings with their evidence": "全部建议及证据", "who waited for whom, on one clock": "统一时钟下谁在等谁", "what was recorded, and the switches for what was not": "采集了什么；未采集的用什么开关",
+  "change by rank": "各 rank 的变化", "own work": "自身工作", "noise": "噪声", "The axis begins at": "横轴起点", "pass": "通过", "fail": "未通过", "inconclusive": "无法判定", "regression": "变慢", "improvement": "变快", "untested": "未检验",
+  "communicators": "通信域", "to": "到", "from": "从", "logarithmic": "对数刻度", "kind": "类型", "comparable links": "同类链路", "The step of median length, one rank of each stage, on the common clock": "时长居中的 step，每个流水级一个 rank，统一时钟", "figures": "数值",
+  "saves": "节省", "as it is, replayed": "现状（回放）", "nothing ticked": "未勾选", "Tokens that the experts of each rank got in all steps, and what the rank lost by waiting for those with more.": "各 rank 的专家在所有 step 收到的 token 数，以及因等待更多者而损失的时间。",
+  "Clocks of the ranks": "各 rank 时钟", "by none": "无法比较", "by collectives": "由集合通信对齐", "by manifest": "由采集清单对齐", "error": "误差", "operators end before their last rank came, by at most": "个算子在最后一个 rank 到达前结束，最多早",
+  "cause, victim": "根因、等待者", "rank:, host:, stage:": "rank:、host:、stage:", "matched operators": "已匹配算子", "clock error": "时钟误差", "span": "跨度", "exposed": "暴露", "root cause": "根因", "charge": "归因等待", "repair": "修复", "idle (free)": "空闲 (free)", "between steps": "step 之间", "warm-up, imbalance, tail": "预热、不均、末尾", "outlier": "离群值",
+  "high": "高", "medium": "中", "low": "低", "info": "提示",
+  "Difference": "差异", "Frequency": "频率", "frequency": "频率", "Phases": "阶段", "phase": "阶段", "device": "设备", "time": "时长", "with other phases": "与其他阶段重叠",
+  "Time on the device, idle within, and shared with other phases on the same NPU": "设备上的时长、其中空闲、以及与同一 NPU 上其他阶段的重叠",
+  "rated": "额定", "ranks more than 2 % below it": "个 rank 低于额定 2 % 以上", "Mean clock of the AI cores while steps run, slowest ranks first.": "各 step 期间 AI Core 平均频率，最慢的在前。", "lowest step": "最低 step",
+  "All of it on one clock, for ui.perfetto.dev or MindStudio Insight:": "统一时钟的时间线，可用 ui.perfetto.dev 或 MindStudio Insight 打开：",
   "iteration": "迭代", "step": "step", "could be gained": "可节省", "ranks profiled": "已采集 rank", "clock error (p90)": "时钟误差 (p90)",
   "mean over ranks": "各 rank 均值", "replayed": "回放", "of": "/", "hosts": "主机", "all ranks": "全部 rank", "by host": "按主机",
   "by stage": "按流水级", "by dp": "按 dp", "by tp": "按 tp", "by cp": "按 cp", "by ep": "按 ep", "by rank": "按 rank",
@@ -31,12 +41,13 @@ const words = {
   "transfer": "传输", "tail": "末尾等待", "component": "组件", "peak": "峰值", "reserved": "保留", "growth per step": "每 step 增长",
   "tokens": "token 数", "lost": "损失", "Not used": "未使用的输入", "Notes": "说明", "Withheld": "不给出", "file": "文件", "reason": "原因", "what": "内容", "switch": "采集开关",
   "No finding.": "没有发现。", "fewer": "更少", "no waiting was measured": "没有测得等待", "slower than comparable links": "慢于同类链路",
-  "unknown": "未知", "outliers are outlined": "描边为离群值", "mean of": "均值：", "steps": "个 step", "wait": "等待", "memcpy": "拷贝", "free": "空闲", "between": "step 之间",
+  "unknown": "未知", "outliers are outlined": "描边为离群值", "outliers are red": "红色为离群值", "outliers, in so many columns": "离群值（列数）", "All of it is within hosts: a cell for each, by bandwidth.": "全部在主机内：每台主机一格，按带宽着色。", "mean of": "均值：", "steps": "个 step", "wait": "等待", "memcpy": "拷贝", "free": "空闲", "between": "step 之间",
   "compute": "计算", "comm": "通信", "other types": "其他类型", "per step": "每 step", "coverage": "覆盖率", "changed by": "变化", "base": "基线", "new": "新", "leaf": "项目", "verdict": "判定", "gate": "门禁", "share": "占比",
   "Matched operators": "已匹配算子", "clock": "时钟", "made by": "生成工具", "findings": "条建议", "Everything here comes from the profiles of this run; unknown is shown as ?, never as 0.": "本页全部数据来自本次采集；未知显示为 ?，绝不显示为 0。",
 };
 // Words of the data that are none of people.
 const plain = {
+  "by none": "not comparable", "by collectives": "compared by collectives", "by manifest": "as the launcher measured them",
   "useful": "computing", "other_comm": "communication within the stage", "warmup": "waiting while the pipeline fills or drains",
   "imbalance": "waiting for another stage", "tail": "waiting at the end",
 };
@@ -56,7 +67,20 @@ const glossary = [
   ["idle (free)", "Nothing computes or communicates on the device. host: the launch had not returned; other: launched and not started.", "设备上既无计算也无通信。host：下发未返回；other：已下发未开始。"],
   ["between steps", "From the last end of a step to the first start of the next.", "一个 step 最晚结束到下一个 step 最早开始。"],
   ["warm-up, imbalance, tail", "Waiting of a pipeline stage while the pipeline fills or drains, in between, and after its last message.", "流水级在填充/排空期、中段、最后一条消息之后的等待。"],
-  ["outlier", "More than 6 robust standard deviations and 5 % above the median of its column, among ranks of its stage.", "比同列同流水级中位数高 6 个稳健标准差且高 5 % 以上。"],
+  ["outlier", "More than 6 robust standard deviations and 5 % above the median of its column, among ranks of its stage; of the frequency, below it by 2 %.", "比同列同流水级中位数高 6 个稳健标准差且高 5 % 以上；频率则为低 2 % 以上。"],
+  ["communicator", "Ranks that communicate with each other: tp tensor, pp pipeline, dp data, cp context, ep/exp expert parallel; the digits are the end of its number.", "相互通信的一组 rank：tp 张量、pp 流水、dp 数据、cp 上下文、ep/exp 专家并行；数字为其编号末尾。"],
+  ["cause, victim", "Who came late by itself, and who waited for it, directly or through others.", "自身迟到者，以及直接或间接等待它的 rank。"],
+  ["not profiled", "Ranks of the job without a profile: what they did is not known, and may be the cause.", "作业中没有采集数据的 rank：其行为未知，可能就是原因。"],
+  ["nobody known", "Waiting that no rank can be charged with.", "无法归因到任何 rank 的等待。"],
+  ["rank:, host:, stage:", "Repair: this rank, all ranks of this host, or this pipeline stage as fast as their peers.", "修复：该 rank、该主机全部 rank、或该流水级与同类一样快。"],
+  ["role:, group:, link:", "Repair: transfers of such communicators, of one of them, or between two ranks as fast as comparable ones.", "修复：此类通信域、某个通信域、或两 rank 之间的传输与同类一样快。"],
+  ["host-gaps, between", "Repair: no waiting for the host within steps; none between steps.", "修复：step 内不等待主机；step 之间不等待。"],
+  ["hide-comm, all (bound)", "No repairs but bounds: no exposed transfer at all; every rank and transfer even.", "不是修复而是上界：没有暴露的传输；所有 rank 与传输都均衡。"],
+  ["matched operators", "Communication operators that were found on all ranks which took part, and can be compared.", "在所有参与 rank 上都找到、可以比较的通信算子。"],
+  ["clock error", "How far the ends of collectives are apart on the common clock: differences below it mean nothing.", "统一时钟下集合通信结束时刻的偏差：小于它的差异没有意义。"],
+  ["rated", "The clock of the AI cores that the device should have.", "设备 AI Core 的额定频率。"],
+  ["phase", "Captures of the same job in different roles or windows, such as rollout and update.", "同一作业在不同角色或窗口下的采集，例如 rollout 与 update。"],
+  ["noise", "A change that the steps of both runs do not tell from chance.", "两次运行的 step 无法与随机波动区分的变化。"],
 ];
 
 // ---- elements -------------------------------------------------------------------------------------
@@ -84,13 +108,14 @@ function figures(value) {
 }
 function scaled(value, units, base) {
   if (value === null || value === undefined) return "?";
+  if (value === 0) return "0";
   let index = 0, size = value;
   while (Math.abs(size) >= base && index + 1 < units.length) { size /= base; index++; }
   return (index === 0 ? String(Math.round(size)) : figures(size)) + NBSP + units[index];
 }
 const time = (ns) => scaled(ns, ["ns", "us", "ms", "s"], 1000);
 const bytes = (n) => scaled(n, ["B", "kB", "MB", "GB", "TB"], 1000);
-const percent = (part, whole) => whole > 0 && part !== null ? figures(100 * part / whole) + NBSP + "%" : "?";
+const percent = (part, all) => all > 0 && part !== null ? (part === 0 ? "0" : figures(100 * part / all)) + NBSP + "%" : "?";
 // Long names keep their ends.
 const short = (text, most = 28) => text.length <= most ? text : text.slice(0, Math.ceil(most / 2) - 1) + "…" + text.slice(text.length - Math.floor(most / 2));
 const sum = (list) => list.reduce((a, b) => a + b, 0);
@@ -158,11 +183,13 @@ function section(id, title, ...content) {
   return node;
 }
 const note = (text) => el("p", { class: "soft" }, text);
+const swatch = (cls, text) => el("span", {}, sv("svg", { width: 12, height: 12 }, sv("rect", { class: cls, width: 12, height: 12 })), text);
 function chart(name, marks, values) {
   charts[name] = { marks, values };
   return el("div", { class: "chart", id: "chart-" + name, "data-marks": marks });
 }
 
+function drawRun(data) {
 const lanes = data.lanes;
 const laneCount = lanes.rank.length;
 const laneOfRank = new Map();
@@ -209,6 +236,12 @@ function drawHead() {
       tile(clock.method === "none" ? "?" : time(error), T("clock error (p90)"), clock.method === "none" && laneCount > 1),
       tile(percent(data.trust.ops_matched, data.trust.ops_total), T("Matched operators"), data.trust.ops_total > 0 && data.trust.ops_matched < .98 * data.trust.ops_total)));
   for (const each of data.job_findings) $("head").append(el("p", { class: "soft" }, each.detail));
+  if (whole.phases) {
+    const pick = choice(T("phase"), whole.phases.map((each, i) => [String(i), each.phase ?? "?"]), (i) => drawRun(whole.phases[+i]));
+    pick.querySelector("select").value = String(whole.phases.indexOf(data));
+    pick.querySelector("select").id = "phase";
+    $("head").prepend(el("div", { class: "controls" }, pick, el("span", { class: "soft" }, `${whole.phases.indexOf(data) + 1} ${T("of")} ${whole.phases.length}`)));
+  }
 }
 
 function drawNext() {
@@ -217,52 +250,113 @@ function drawNext() {
   const commands = [];
   if (!["withheld", "none", "not-profiled"].includes(data.verdict.kind)) {
     const fixes = [data.verdict.kind + (data.verdict.what ? ":" + data.verdict.what : ""), ...data.verdict.with];
-    commands.push("npuprof whatif -d " + quoted + fixes.map((fix) => " --fix " + (/^[\w.:-]+$/.test(fix) ? fix : "'" + fix + "'")).join(""));
+    commands.push(["what the repair gains, and what else would", "npuprof whatif -d " + quoted + fixes.map((fix) => " --fix " + (/^[\w.:-]+$/.test(fix) ? fix : "'" + fix + "'")).join("")]);
   }
-  commands.push("npuprof advisor -d " + quoted + " -v");
-  commands.push("npuprof info " + quoted);
+  commands.push(["all findings with their evidence", "npuprof advisor -d " + quoted + " -v"]);
+  commands.push(["who waited for whom, on one clock", "npuprof timeline -d " + quoted + " --slice"]);
+  commands.push(["what was recorded, and the switches for what was not", "npuprof info " + quoted]);
   const copy = (text, button) => {
     const done = () => { button.textContent = T("copied"); };
     if (navigator.clipboard) navigator.clipboard.writeText(text).then(done, () => {});
     else { const range = document.createRange(); range.selectNodeContents(button.previousSibling); getSelection().removeAllRanges(); getSelection().addRange(range); if (document.execCommand("copy")) done(); }
   };
-  section("next", T("Do next"), ...commands.map((text) => {
+  section("next", T("Do next"), ...commands.map(([why, text]) => {
     const button = el("button", { onclick: () => copy(text, button) }, T("copy"));
-    return el("div", { class: "command" }, el("code", {}, text), button);
-  }));
+    return el("div", { class: "command" }, el("span", { class: "soft" }, T(why)), el("code", {}, text), button);
+  }), data.timeline ? el("p", {}, T("All of it on one clock, for ui.perfetto.dev or MindStudio Insight:"), " ", el("a", { href: encodeURIComponent(data.timeline), download: data.timeline, id: "slice" }, data.timeline)) : null);
 }
 
 // ---- difference -----------------------------------------------------------------------------------
 
 const signed = (ns) => (ns > 0 ? "+" : ns < 0 ? "−" : "") + time(Math.abs(ns));
 
+// The two steps by kind, the same scale for both.
+function drawTwoBars(difference) {
+  const kinds = [["compute", "c-compute-2"], ["wait", "c-wait"], ["transfer", "c-transfer"], ["memcpy", "c-memcpy"], ["free", "c-other"], ["between", "c-between"]];
+  const kindOf = (leaf) => leaf.startsWith("comm/") ? (leaf.endsWith("/wait") ? "wait" : "transfer") : leaf.split("/")[0];
+  const sides = ["base", "new"].map((side) => kinds.map(([kind]) => sum(difference.waterfall.filter((leaf) => kindOf(leaf.leaf) === kind).map((leaf) => leaf[side + "_ns"] ?? 0))));
+  const width = Math.max(700, Math.min(1120, innerWidth - 60)), label = 80, row = 30, most = Math.max(...sides.map(sum), 1);
+  const x = (ns) => label + (width - label - 90) * ns / most;
+  const image = sv("svg", { width, height: 2 * row + 4, role: "img", "aria-label": T("Difference") });
+  let marks = 0;
+  sides.forEach((values, at) => {
+    let begin = 0;
+    image.append(sv("text", { x: label - 8, y: at * row + 19, "text-anchor": "end" }, T(at ? "new" : "base")));
+    values.forEach((value, i) => {
+      if (value <= 0) return;
+      image.append(sv("rect", { class: "mark " + kinds[i][1], x: x(begin), y: at * row + 3, width: Math.max(x(begin + value) - x(begin), .3), height: row - 8, "data-ns": value, tip: T(kinds[i][0]) + ": " + time(value) }));
+      begin += value;
+      marks++;
+    });
+    image.append(sv("text", { x: x(begin) + 6, y: at * row + 19 }, time(begin)));
+  });
+  const box = chart("twobars", marks, sides);
+  box.append(image);
+  return [box, el("div", { class: "legend" }, kinds.map(([kind, cls], i) => sides[0][i] + sides[1][i] > 0 ? swatch(cls, `${T(kind)} ${time(sides[0][i])} → ${time(sides[1][i])}`) : null))];
+}
+
+// Ranks in rows of 32: how much longer or shorter each takes by itself. Orange is longer, blue shorter.
+function drawChangeMap(difference) {
+  const ranks = [...difference.ranks].sort((a, b) => a.new_rank - b.new_rank);
+  if (ranks.length < 2) return null;
+  const host = el("div");
+  const draw = (what) => {
+    const change = (each) => what === "own" ? each.own_new_ns - each.own_base_ns : each.delta_ns;
+    const most = Math.max(...ranks.map((each) => Math.abs(change(each))), .01 * difference.step.base_ns, 1);
+    const cell = 30, across = Math.min(32, ranks.length);
+    const image = sv("svg", { width: cell * across + 4, height: cell * Math.ceil(ranks.length / across) + 4, role: "img", "aria-label": T("change by rank") });
+    ranks.forEach((each, i) => {
+      const ns = change(each), level = Math.min(4, Math.floor(5 * Math.abs(ns) / most));
+      const name = each.base_rank === each.new_rank ? each.new_rank : each.base_rank + " → " + each.new_rank;
+      const x = cell * (i % across) + 2, y = cell * Math.floor(i / across) + 2;
+      image.append(sv("rect", { class: "mark " + (level === 0 ? "d0" : (ns > 0 ? "up" : "down") + level), x, y, width: cell - 2, height: cell - 2, "data-rank": each.new_rank, "data-ns": ns, tip: `${T("rank")} ${name}\n${T("base")} ${time(each.base_ns)}, ${T("new")} ${time(each.new_ns)} (${signed(each.delta_ns)})\n${T("own work")}: ${signed(each.own_new_ns - each.own_base_ns)}` }),
+        sv("text", { class: level > 2 ? "inside" : "soft", x: x + cell / 2 - 1, y: y + 18, "text-anchor": "middle" }, each.new_rank));
+    });
+    const box = chart("changes", ranks.length, ranks.map((each) => [each.new_rank, change(each)]));
+    box.append(image);
+    const scale = ["down4", "down3", "down2", "down1", "d0", "up1", "up2", "up3", "up4"];
+    host.replaceChildren(box, el("div", { class: "legend" }, el("span", {}, signed(-most)), el("span", {}, sv("svg", { width: 9 * 18, height: 12 }, scale.map((cls, i) => sv("rect", { class: cls, x: i * 18, width: 18, height: 12 })))), el("span", {}, signed(most))));
+  };
+  draw("own");
+  return [el("h3", {}, T("change by rank")), el("div", { class: "controls" }, choice("", [["own", T("own work")], ["all", T("step time")]], draw)), host];
+}
+
 // Two bars, and between them every leaf that moved the step: up to the right, down to the left.
-function drawDifference() {
-  const difference = data.difference;
-  if (!difference) return;
+function drawWaterfall(difference) {
   const leaves = difference.waterfall.filter((leaf) => leaf.delta_ns !== 0).sort((a, b) => Math.abs(b.delta_ns) - Math.abs(a.delta_ns));
-  const shown = leaves.slice(0, 18), rest = sum(leaves.slice(18).map((leaf) => leaf.delta_ns));
-  const rows = [[T("base"), difference.step.base_ns, null], ...shown.map((leaf) => [leafName(leaf.leaf), leaf.delta_ns, leaf.verdict]), ...(rest ? [[T("others"), rest, ""]] : []), [T("new"), difference.step.new_ns, null]];
-  const width = Math.max(760, Math.min(1120, innerWidth - 60)), label = 260, row = 24;
+  // What is noise has a bar of its own only if it is large.
+  const large = leaves.filter((leaf) => leaf.verdict !== "noise" || Math.abs(leaf.delta_ns) > .02 * Math.abs(difference.step.delta_ns)).slice(0, 16);
+  const rest = leaves.filter((leaf) => !large.includes(leaf));
+  const rows = [[T("base"), difference.step.base_ns, null], ...large.map((leaf) => [leafName(leaf.leaf), leaf.delta_ns, leaf.verdict]), ...(rest.length ? [[`${T("others")} (${rest.length})`, sum(rest.map((leaf) => leaf.delta_ns)), ""]] : []), [T("new"), difference.step.new_ns, null]];
+  const width = Math.max(760, Math.min(1120, innerWidth - 60)), label = 270, row = 24;
   let low = Math.min(difference.step.base_ns, difference.step.new_ns), high = Math.max(difference.step.base_ns, difference.step.new_ns), at = difference.step.base_ns;
-  for (const [, ns, verdict] of rows.slice(1, -1)) { at += ns; low = Math.min(low, at); high = Math.max(high, at); }
-  const begin = low > .6 * high ? low - 1.5 * (high - low) : 0;
+  for (const [, ns] of rows.slice(1, -1)) { at += ns; low = Math.min(low, at); high = Math.max(high, at); }
+  const begin = low > .6 * high ? Math.max(0, low - 1.5 * (high - low)) : 0;
   const x = (ns) => label + (width - label - 130) * (Math.max(ns, begin) - begin) / (high - begin || 1);
   const image = sv("svg", { width, height: row * rows.length + 8, role: "img", "aria-label": T("Difference") });
   at = 0;
   rows.forEach(([name, ns, verdict], i) => {
-    const whole = verdict === null, from = whole ? begin : at, to = whole ? ns : at + ns;
-    image.append(sv("text", { x: label - 8, y: i * row + 16, "text-anchor": "end" }, short(name, 36)),
-      sv("rect", { class: "mark " + (whole ? "c-other" : ns > 0 ? "c-wait" : "c-compute-2"), x: Math.min(x(from), x(to)), y: i * row + 3, width: Math.max(Math.abs(x(to) - x(from)), 1), height: row - 8, "data-ns": ns, tip: name + ": " + (whole ? time(ns) : signed(ns) + (verdict ? " (" + verdict + ")" : "")) }),
-      sv("text", { x: Math.max(x(from), x(to)) + 6, y: i * row + 16 }, whole ? time(ns) : signed(ns) + (verdict === "noise" ? " · noise" : "")));
+    const total = verdict === null, from = total ? begin : at, to = total ? ns : at + ns;
+    image.append(sv("text", { x: label - 8, y: i * row + 16, "text-anchor": "end" }, short(name, 38)),
+      sv("rect", { class: "mark " + (total ? "c-other" : ns > 0 ? "c-wait" : "c-compute-2"), x: Math.min(x(from), x(to)), y: i * row + 3, width: Math.max(Math.abs(x(to) - x(from)), 1), height: row - 8, "data-ns": ns, tip: name + ": " + (total ? time(ns) : signed(ns) + (verdict ? " (" + T(verdict) + ")" : "")) }),
+      sv("text", { x: Math.max(x(from), x(to)) + 6, y: i * row + 16 }, total ? time(ns) : signed(ns) + (verdict === "noise" ? " · " + T("noise") : "")));
     at = to;
   });
   const box = chart("difference", rows.length, rows);
   box.append(image);
-  const ranks = [...difference.ranks].sort((a, b) => Math.abs(b.own_new_ns - b.own_base_ns) - Math.abs(a.own_new_ns - a.own_base_ns)).slice(0, 16);
-  section("difference", T("Difference"), el("p", {}, difference.verdict), note(T("base") + ": " + difference.base), box,
+  return [box, begin > 0 ? note(`${T("The axis begins at")} ${time(begin)}.`) : null];
+}
+
+function drawDifference() {
+  const difference = data.difference;
+  if (!difference) return;
+  const gate = difference.gate;
+  section("difference", T("Difference"), el("p", {}, difference.verdict), note(T("base") + ": " + difference.base),
+    gate && gate.conditions.length ? [el("p", { class: "verdict " + (gate.result === "fail" ? "found" : gate.result === "pass" ? "none" : "withheld"), id: "gate" }, T("gate") + ": " + T(gate.result)),
+      el("ul", {}, gate.conditions.map((each) => el("li", {}, each.condition + ": " + T(each.result) + (each.reason ? ", " + each.reason : ""))))] : null,
+    drawTwoBars(difference), drawWaterfall(difference),
     difference.causes.length ? el("ul", {}, difference.causes.slice(0, 6).map((each) => el("li", {}, each.text))) : null,
-    ranks.length > 1 ? el("details", {}, el("summary", {}, T("by rank")), table([T("rank"), T("base"), T("new"), T("changed by"), T("computing")], ranks.map((each) => [each.base_rank === each.new_rank ? each.new_rank : each.base_rank + " → " + each.new_rank, time(each.base_ns), time(each.new_ns), signed(each.delta_ns), signed(each.own_new_ns - each.own_base_ns)]), [1, 2, 3, 4])) : null,
+    drawChangeMap(difference),
     difference.warnings.length ? el("ul", {}, difference.warnings.map((each) => el("li", {}, each.reason))) : null);
 }
 
@@ -280,7 +374,7 @@ const leafClass = data.leaves.map((leaf) => {
 const leafName = (leaf) => leaf.split("/").map((part) => T(part.replace(/^\((.*)\)$/, "$1"))).join(" / ");
 
 function drawBars(host, groups) {
-  const width = Math.max(700, Math.min(1120, innerWidth - 60)), label = 150, row = 30;
+  const width = Math.max(520, Math.min(1120, innerWidth - 60)), label = 150, row = 30;
   const rows = groups.map(([name, members]) => {
     const used = members.filter((lane) => data.part_steps[lane] > 0);
     return [name, data.leaves.map((_, i) => used.length ? mean(used.map((lane) => data.parts[lane][i] / data.part_steps[lane])) : 0), used.length];
@@ -315,7 +409,7 @@ function drawBars(host, groups) {
   box.append(image);
   const all = rows.length ? data.leaves.map((_, i) => mean(rows.map((each) => each[1][i]))) : [];
   const legend = el("div", { class: "legend" }, data.leaves.map((leaf, i) => all[i] > .002 * sum(all)
-    ? el("span", {}, sv("svg", { width: 12, height: 12 }, sv("rect", { class: leafClass[i], width: 12, height: 12 })), leafName(leaf) + " " + percent(all[i], sum(all))) : null));
+    ? swatch(leafClass[i], leafName(leaf) + " " + percent(all[i], sum(all))) : null));
   host.replaceChildren(box, legend, rows.length > shown.length ? note(`+${rows.length - shown.length}`) : "");
 }
 
@@ -340,7 +434,7 @@ function drawPartition() {
 
 // ---- heat map -------------------------------------------------------------------------------------
 
-const quantities = [["computing_ns", "computing", time], ["step_ns", "step time", time], ["caused_ns", "wait caused", time], ["waited_ns", "wait suffered", time], ["idle_ns", "idle", time], ["memory_bytes", "memory peak", bytes]]
+const quantities = [["computing_ns", "computing", time], ["step_ns", "step time", time], ["caused_ns", "wait caused", time], ["waited_ns", "wait suffered", time], ["idle_ns", "idle", time], ["frequency_mhz", "frequency", (mhz) => mhz === null ? "?" : Math.round(mhz) + NBSP + "MHz"], ["memory_bytes", "memory peak", bytes]]
   .filter(([key]) => data.cells[key].some((row) => row.some((value) => value !== null)));
 const heatClass = (value, least, most) => value === null ? "nothing" : "h" + (most > least ? Math.min(8, Math.floor(9 * (value - least) / (most - least))) : 0);
 const columnName = (i) => { const c = data.columns[i]; return c.first === null ? "–" : c.steps > 1 ? c.first + "–" + c.last : c.first; };
@@ -385,10 +479,10 @@ function drawHeat(host, key, order) {
   const count = laneCount * columns;
   const label = 110, top = 20;
   const w = Math.max(14, Math.min(64, Math.floor((Math.min(1120, innerWidth - 60) - label) / Math.max(columns, 1))));
-  const h = laneCount > 256 ? 2 : laneCount > 64 ? 5 : laneCount > 24 ? 13 : 20;
+  const h = laneCount > 512 ? 1 : laneCount > 256 ? 2 : laneCount > 64 ? 5 : laneCount > 24 ? 13 : 20;
   const width = label + w * columns + 4, height = top + h * laneCount + 4;
   const describe = (lane, column) => laneName(lane) + (lanes.host[lane] ? " · " + lanes.host[lane] : "") + "\nstep " + columnName(column) + (data.columns[column].steps > 1 ? " (" + T("mean of") + data.columns[column].steps + T("steps") + ")" : "") + "\n" + T(name) + ": " + unit(cells[lane][column]);
-  const every = Math.ceil(14 / h);
+  const every = h >= 14 ? 1 : 2 ** Math.ceil(Math.log2(14 / h));
   let picked = [0, 0];
   let image, mark;
   const at = (event) => {
@@ -420,11 +514,13 @@ function drawHeat(host, key, order) {
     for (let c = 0; c < columns; c++) pen.fillText(w > 26 || c % 2 === 0 ? columnName(c) : "", label + w * c + w / 2, 13);
     pen.textAlign = "right";
     rows.forEach((lane, row) => {
-      if (row % (every * 4) === 0) { pen.fillStyle = colour("--ink"); pen.fillText(laneName(lane), label - 6, top + row * h + 9); }
+      if (row % (every * 2) === 0) { pen.fillStyle = colour("--ink"); pen.fillText(laneName(lane), label - 6, top + row * h + 9); }
       for (let c = 0; c < columns; c++) {
         const cls = heatClass(cells[lane][c], least, most);
         pen.fillStyle = colour(outliers.has(lane * columns + c) ? "--bad" : cls === "nothing" ? "--panel" : "--" + cls);
-        pen.fillRect(label + w * c + 1, top + h * row, w - 2, h);
+        // One row of a thousand is to be seen.
+        if (outliers.has(lane * columns + c)) pen.fillRect(label + w * c + 1, top + h * row - 1, w - 2, h + 2);
+        else pen.fillRect(label + w * c + 1, top + h * row, w - 2, h);
       }
     });
   }
@@ -444,8 +540,12 @@ function drawHeat(host, key, order) {
   });
   const box = chart("heat", count, cells);
   box.append(image);
-  const scale = el("div", { class: "legend" }, el("span", {}, unit(least)), el("span", {}, sv("svg", { width: 9 * 18, height: 12 }, [...Array(9).keys()].map((i) => sv("rect", { class: "h" + i, x: i * 18, width: 18, height: 12 })))), el("span", {}, unit(most)), outliers.size ? el("span", {}, T("outliers are outlined")) : null);
-  host.replaceChildren(box, scale, live);
+  const scale = el("div", { class: "legend" }, el("span", {}, unit(least)), el("span", {}, sv("svg", { width: 9 * 18, height: 12 }, [...Array(9).keys()].map((i) => sv("rect", { class: "h" + i, x: i * 18, width: 18, height: 12 })))), el("span", {}, unit(most)), outliers.size ? el("span", {}, T(mark ? "outliers are outlined" : "outliers are red")) : null);
+  // Those that are far off are named as well.
+  const far = new Map();
+  for (const cell of outliers) { const lane = Math.floor(cell / columns); far.set(lane, (far.get(lane) || 0) + 1); }
+  const named = [...far].sort((a, b) => b[1] - a[1] || a[0] - b[0]).slice(0, 8).map(([lane, steps]) => el("button", { onclick: () => showLane(lane) }, `${laneName(lane)}: ${steps} ${T("of")} ${columns}`));
+  host.replaceChildren(box, scale, named.length ? el("div", { class: "controls" }, el("span", { class: "soft" }, T("outliers, in so many columns") + ":"), named, far.size > 8 ? "+" + (far.size - 8) : null) : "", live);
 }
 
 function drawHeatMap() {
@@ -461,17 +561,19 @@ function drawHeatMap() {
 
 // ---- who made whom wait ---------------------------------------------------------------------------
 
-function showGroup(index) {
-  const rows = data.operators.filter((each) => each[0] === index).map(([, type, step, last, waited, took]) => [type ?? "?", step ?? "–", last === null ? "?" : T("rank") + NBSP + last, time(waited), time(took)]);
+function showGroup(indices) {
+  const index = indices[0];
+  const rows = data.operators.filter((each) => indices.includes(each[0])).sort((a, b) => b[4] - a[4]).slice(0, 40).map(([, type, step, last, waited, took]) => [type ?? "?", step ?? "–", last === null ? "?" : T("rank") + NBSP + last, time(waited), time(took)]);
   const each = data.communicators[index];
-  showCard(groupName(index), el("p", { class: "soft" }, `${each.observed ?? "?"} / ${each.size ?? "?"} ranks · ${each.ops ?? "?"} ops · ${T("wait")} ${time(each.wait_ns)} · ${T("transfer")} ${time(each.transit_ns)}`),
+  const total = (name) => sum(indices.map((i) => data.communicators[i][name] ?? 0));
+  showCard(indices.length > 1 ? (each.pg_name ?? "?") + ": " + indices.length + " " + T("communicators") : groupName(index), el("p", { class: "soft" }, (indices.length > 1 ? "" : `${each.observed ?? "?"} / ${each.size ?? "?"} ranks · `) + `${total("ops")} ops · ${T("wait")} ${time(total("wait_ns"))} · ${T("transfer")} ${time(total("transit_ns"))}`),
     table([T("operator"), "step", T("last to come"), T("waited"), T("longest")], rows, [3, 4]));
 }
 
 // Keep the largest, put the rest together.
 function largest(sums, most) {
   const all = sum([...sums.values()]);
-  const order = [...sums].filter((each) => each[1] >= .01 * all).sort((a, b) => b[1] - a[1]);
+  const order = [...sums].filter((each) => each[1] >= .001 * all).sort((a, b) => b[1] - a[1]);
   return new Set(order.slice(0, order.length > most ? most - 1 : most).map((each) => each[0]));
 }
 
@@ -479,7 +581,13 @@ function drawFlow(host) {
   const causeName = (rank) => rank === null ? T("not profiled") : rank === -1 ? T("nobody known") : rank === "others" ? T("others") : T("rank") + NBSP + rank;
   // In the data -2 stands for ranks with little each.
   const total = (list, at) => { const sums = new Map(); for (const each of list) if (each[at] !== -2) sums.set(each[at], (sums.get(each[at]) || 0) + each[2]); return sums; };
-  const keep = [largest(total(data.flows.causes, 1), 10), largest(total(data.flows.causes, 0), 8), largest(total(data.flows.waits, 1), 14)];
+  // Many communicators are shown by what they are for.
+  const byRole = data.communicators.length > 16;
+  const roles = new Map();
+  data.communicators.forEach((each, i) => { const role = byRole ? each.pg_name ?? "?" : i; if (!roles.has(role)) roles.set(role, []); roles.get(role).push(i); });
+  const roleOf = byRole ? (index) => data.communicators[index].pg_name ?? "?" : (index) => index;
+  const flows = { causes: data.flows.causes.map(([of, rank, ns]) => [roleOf(of), rank, ns]), waits: data.flows.waits.map(([of, rank, ns]) => [roleOf(of), rank, ns]) };
+  const keep = [largest(total(flows.causes, 1), 10), largest(total(flows.causes, 0), 8), largest(total(flows.waits, 1), 14)];
   const merge = (list, left, right, swap) => {
     const sums = new Map();
     for (const [of, rank, ns] of list) {
@@ -489,20 +597,22 @@ function drawFlow(host) {
     }
     return [...sums].map(([id, ns]) => [...JSON.parse(id), ns]);
   };
-  const causes = merge(data.flows.causes, keep[1], keep[0], true), waits = merge(data.flows.waits, keep[1], keep[2], false);
+  const causes = merge(flows.causes, keep[1], keep[0], true), waits = merge(flows.waits, keep[1], keep[2], false);
   const all = sum(causes.map((each) => each[2]));
   if (!all) { host.replaceChildren(note(T("no waiting was measured"))); return; }
   const column = (list, at) => [...total(list, at)].sort((a, b) => (a[0] === "others") - (b[0] === "others") || b[1] - a[1]);
   const columns = [column(causes, 0), column(causes, 1), column(waits, 1)];
-  const width = Math.max(720, Math.min(1120, innerWidth - 60)), gap = 8, bar = 14;
-  const height = Math.max(180, 26 * Math.max(...columns.map((each) => each.length)));
+  const width = Math.max(720, Math.min(1120, innerWidth - 60)), bar = 14;
+  const height = Math.max(180, 30 * Math.max(...columns.map((each) => each.length)));
   const xs = [130, width / 2 - bar / 2, width - 130 - bar];
   const image = sv("svg", { width, height: height + 34, role: "img", "aria-label": T("Who made whom wait") });
   ["cause", "communicator", "victim"].forEach((name, i) => image.append(sv("text", { class: "soft", x: xs[i] + bar / 2, y: 12, "text-anchor": "middle" }, T(name))));
+  let lowest = 0;
   const places = columns.map((list) => {
-    const scale = Math.max(height - gap * (list.length - 1), 40) / all;
+    const scale = Math.max(height - 14 * list.length, 40) / all;
     let y = 24;
-    return new Map(list.map(([id, ns]) => { const place = { y, h: Math.max(ns * scale, 1.5), out: y, into: y, scale, ns }; y += place.h + gap; return [id, place]; }));
+    // A thin bar needs the room of its label.
+    return new Map(list.map(([id, ns]) => { const h = Math.max(ns * scale, 1.5), room = Math.max(0, 15 - h) / 2, place = { y: y + room, h, out: y + room, into: y + room, scale, ns }; y += h + 2 * room + 5; lowest = Math.max(lowest, y); return [id, place]; }));
   });
   let marks = 0;
   const ribbon = (from, to, x0, x1, ns, cls, text, action) => {
@@ -512,17 +622,18 @@ function drawFlow(host) {
     from.out += h0; to.into += h1; marks++;
     image.append(node);
   };
-  const groupText = (id) => id === "others" ? T("others") : groupName(id);
-  for (const [rank, group, ns] of causes.sort((a, b) => b[2] - a[2])) ribbon(places[0].get(rank), places[1].get(group), xs[0] + bar, xs[1], ns, "", `${causeName(rank)} → ${groupText(group)}: ${time(ns)} (${percent(ns, all)})`, group === "others" ? null : () => showGroup(group));
-  for (const [group, rank, ns] of waits.sort((a, b) => b[2] - a[2])) ribbon(places[1].get(group), places[2].get(rank), xs[1] + bar, xs[2], ns, "in", `${groupText(group)} → ${causeName(rank)}: ${time(ns)} (${percent(ns, all)})`, group === "others" ? null : () => showGroup(group));
+  const groupText = (id) => id === "others" ? T("others") : byRole ? `${id} (${roles.get(id).length})` : groupName(id);
+  for (const [rank, group, ns] of causes.sort((a, b) => b[2] - a[2])) ribbon(places[0].get(rank), places[1].get(group), xs[0] + bar, xs[1], ns, rank === "others" ? "many" : "", `${causeName(rank)} → ${groupText(group)}: ${time(ns)} (${percent(ns, all)})`, group === "others" ? null : () => showGroup(roles.get(group)));
+  for (const [group, rank, ns] of waits.sort((a, b) => b[2] - a[2])) ribbon(places[1].get(group), places[2].get(rank), xs[1] + bar, xs[2], ns, rank === "others" ? "many" : "in", `${groupText(group)} → ${causeName(rank)}: ${time(ns)} (${percent(ns, all)})`, group === "others" ? null : () => showGroup(roles.get(group)));
   places.forEach((map, i) => map.forEach((place, id) => {
     const text = i === 1 ? groupText(id) : causeName(id);
-    const node = sv("rect", { class: "mark " + (i === 0 ? "c-wait" : i === 1 ? "c-comm" : "c-transfer"), x: xs[i], y: place.y, width: bar, height: place.h, tip: text + ": " + time(place.ns) });
-    if (i === 1 && id !== "others") clickable(node, () => showGroup(id));
+    const node = sv("rect", { class: "mark " + (id === "others" ? "c-other" : i === 0 ? "c-wait" : i === 1 ? "c-comm" : "c-transfer"), x: xs[i], y: place.y, width: bar, height: place.h, tip: text + ": " + time(place.ns) });
+    if (i === 1 && id !== "others") clickable(node, () => showGroup(roles.get(id)));
     if (i !== 1 && laneOfRank.has(id)) clickable(node, () => showLane(laneOfRank.get(id)));
     marks++;
-    image.append(node, sv("text", { x: i === 2 ? xs[i] + bar + 6 : xs[i] - 6, y: place.y + Math.min(place.h / 2 + 4, 14), "text-anchor": i === 2 ? "start" : "end" }, short(text, 17)));
+    image.append(node, sv("text", { x: i === 2 ? xs[i] + bar + 6 : xs[i] - 6, y: place.y + place.h / 2 + 4, "text-anchor": i === 2 ? "start" : "end" }, short(text, 22)));
   }));
+  image.setAttribute("height", lowest + 8);
   const box = chart("flow", marks, { causes, waits });
   box.append(image);
   host.replaceChildren(box);
@@ -550,12 +661,26 @@ function drawWaiting() {
   const host = el("div");
   const forms = { flow: drawFlow, matrix: drawPairs };
   section("waiting", T("Who made whom wait"), el("div", { class: "controls" }, choice("", [["flow", T("as a flow")], ["matrix", T("as a matrix")]], (form) => forms[form](host))), host,
-    el("details", {}, el("summary", {}, T("communicator") + ": " + data.communicators.length),
+    el("details", {}, el("summary", {}, T("communicators") + ": " + data.communicators.length),
       table([T("communicator"), "ranks", "ops", T("wait"), T("transfer"), "GB/s"], data.communicators.map((each, i) => [each.wait_ns ?? -1, groupName(i), `${each.observed ?? "?"} / ${each.size ?? "?"}`, each.ops ?? "?", time(each.wait_ns), time(each.transit_ns), each.gb_per_s === null ? "?" : figures(each.gb_per_s)]).sort((a, b) => b[0] - a[0]).slice(0, 60).map((row) => row.slice(1)), [2, 3, 4, 5])));
   drawFlow(host);
 }
 
 // ---- links ----------------------------------------------------------------------------------------
+
+// All within hosts: a cell for each host instead of a diagonal.
+function drawWithinHosts(host, transport, rows, name, speed, most) {
+  const across = 16, w = 64, h = 22;
+  const image = sv("svg", { width: across * w + 4, height: Math.ceil(rows.length / across) * h + 6, role: "img", "aria-label": T("Links") + " " + transport });
+  rows.forEach((each, i) => {
+    const gb = speed(each), x = (i % across) * w + 2, y = Math.floor(i / across) * h + 3, cls = heatClass(gb, 0, most + 1e-9);
+    image.append(sv("rect", { class: "mark " + cls + (each[6] === "slow" ? " slow" : ""), x, y, width: w - 2, height: h - 2, "data-link": each[0] + "-" + each[1], tip: `${name(each[0])} · ${transport}\n${gb === null ? "?" : figures(gb) + NBSP + "GB/s"} · ${bytes(each[3])} · ${time(each[4])}` }),
+      sv("text", { class: /h[5-8]/.test(cls) ? "inside" : "", x: x + w / 2 - 1, y: y + 14, "text-anchor": "middle" }, short(String(name(each[0])), 9)));
+  });
+  const box = chart("links", rows.length, rows);
+  box.append(image);
+  host.replaceChildren(note(T("All of it is within hosts: a cell for each, by bandwidth.")), box, el("div", { class: "legend" }, el("span", {}, "0"), el("span", {}, sv("svg", { width: 162, height: 12 }, [...Array(9).keys()].map((i) => sv("rect", { class: "h" + i, x: i * 18, width: 18, height: 12 })))), el("span", {}, figures(most) + NBSP + "GB/s")));
+}
 
 function drawLinkMatrix(host, transport) {
   const rows = data.links.rows.filter((each) => (each[2] ?? "?") === transport && each[0] !== each[1] || (data.links.ends === "host" && (each[2] ?? "?") === transport));
@@ -565,14 +690,18 @@ function drawLinkMatrix(host, transport) {
   const speeds = rows.map(speed).filter((value) => value !== null);
   let most = 1e-9;
   for (const value of speeds) if (value > most) most = value;
+  if (data.links.ends === "host" && rows.length > 1 && rows.every((each) => each[0] === each[1])) { drawWithinHosts(host, transport, rows, name, speed, most); return; }
   const cell = Math.max(5, Math.min(34, Math.floor(760 / Math.max(ends.length, 1)))), label = data.links.ends === "host" ? 120 : 44;
   const image = sv("svg", { width: label + cell * ends.length + 10, height: label + cell * ends.length + 6, role: "img", "aria-label": T("Links") + " " + transport });
   const place = new Map(ends.map((end, i) => [end, i]));
   const every = Math.ceil(13 / cell);
+  const flat = cell >= 20 && data.links.ends === "rank";
+  image.append(sv("text", { class: "soft", x: label, y: 12 }, T("to") + " →"), sv("text", { class: "soft", x: 0, y: label + 12 }, T("from")));
   ends.forEach((end, i) => {
     if (i % every) return;
-    image.append(sv("text", { x: label - 4, y: label + cell * i + Math.min(cell, 14) - 1, "text-anchor": "end" }, short(name(end), 16)),
-      sv("text", { transform: `translate(${label + cell * i + Math.min(cell, 14) - 2},${label - 4}) rotate(-90)` }, short(name(end), 16)));
+    image.append(sv("text", { x: label - 4, y: label + cell * i + cell / 2 + 4, "text-anchor": "end" }, short(name(end), 16)),
+      flat ? sv("text", { x: label + cell * i + cell / 2, y: label - 5, "text-anchor": "middle" }, name(end))
+        : sv("text", { transform: `translate(${label + cell * i + cell / 2 + 4},${label - 4}) rotate(-90)` }, short(name(end), 16)));
   });
   for (const each of rows) {
     const [src, dst, , size, took, expected, verdict, kind] = each;
@@ -584,8 +713,8 @@ function drawLinkMatrix(host, transport) {
   const box = chart("links", rows.length, rows);
   box.append(image);
   const slow = rows.filter((each) => each[6] === "slow").slice(0, 12).map((each) => [name(each[0]) + " → " + name(each[1]), each[7] ?? "?", speed(each) === null ? "?" : figures(speed(each)) + NBSP + "GB/s", each[5] && each[3] ? figures(each[3] / each[5]) + NBSP + "GB/s" : "?"]);
-  host.replaceChildren(box, slow.length ? table([T("slow"), "", T("bandwidth"), T("median")], slow, [2, 3]) : "",
-    speeds.length ? el("div", { class: "legend" }, el("span", {}, "≤ " + figures(most / 100) + NBSP + "GB/s"), el("span", {}, sv("svg", { width: 162, height: 12 }, [...Array(9).keys()].map((i) => sv("rect", { class: "h" + i, x: i * 18, width: 18, height: 12 })))), el("span", {}, figures(most) + NBSP + "GB/s")) : "");
+  host.replaceChildren(box, slow.length ? table([T("slow"), T("kind"), T("bandwidth"), T("comparable links")], slow, [2, 3]) : "",
+    speeds.length ? el("div", { class: "legend" }, el("span", {}, "≤ " + figures(most / 100) + NBSP + "GB/s"), el("span", {}, sv("svg", { width: 162, height: 12 }, [...Array(9).keys()].map((i) => sv("rect", { class: "h" + i, x: i * 18, width: 18, height: 12 })))), el("span", {}, figures(most) + NBSP + "GB/s"), el("span", { class: "soft" }, T("logarithmic")), slow.length ? swatch("slow h5", T("slower than comparable links")) : null) : "");
 }
 
 function drawLinks() {
@@ -622,9 +751,9 @@ function drawPipeline() {
   box.append(image);
   const step = data.strips[0].step;
   const rows = data.pipeline;
-  section("pipeline", T("Pipeline"), note("step " + (step ?? "–")), box,
-    el("div", { class: "legend" }, Object.entries(cls).map(([kind, name]) => el("span", {}, sv("svg", { width: 12, height: 12 }, sv("rect", { class: name, width: 12, height: 12 })), T(kind)))),
-    el("details", {}, el("summary", {}, "step " + (step ?? "–")), table([T("rank"), T("stage"), ...Object.keys(cls).map((kind) => T(kind)), T("ideal")], rows.slice(0, 256).map((each) => [each.rank, each.stage, ...Object.keys(cls).map((kind) => time(each[kind + "_ns"])), time(each.ideal_ns)]), [2, 3, 4, 5, 6, 7, 8, 9])));
+  section("pipeline", T("Pipeline"), note(`${T("The step of median length, one rank of each stage, on the common clock")}: step ${step ?? "–"}`), box,
+    el("div", { class: "legend" }, Object.entries(cls).map(([kind, name]) => swatch(name, T(kind)))),
+    el("details", {}, el("summary", {}, T("figures") + ": step " + (step ?? "–")), table([T("rank"), T("stage"), ...Object.keys(cls).map((kind) => T(kind)), T("ideal")], rows.slice(0, 256).map((each) => [each.rank, each.stage, ...Object.keys(cls).map((kind) => time(each[kind + "_ns"])), time(each.ideal_ns)]), [2, 3, 4, 5, 6, 7, 8, 9])));
 }
 
 // ---- repairs --------------------------------------------------------------------------------------
@@ -634,13 +763,13 @@ function drawRepairs() {
   if (data.repairs.step_ns === null || !data.repairs.rows.length) return;
   const step = data.repairs.step_ns;
   const width = Math.max(700, Math.min(1120, innerWidth - 60)), label = 190, row = 26;
-  const x = (ns) => label + (width - label - 170) * ns / step;
+  const x = (ns) => label + (width - label - 210) * ns / step;
   const shown = all.slice(0, 14);
   const image = sv("svg", { width, height: row * (shown.length + 1) + 6, role: "img", "aria-label": T("Repairs") });
   const bar = (at, name, ns, cls, text) => image.append(sv("text", { x: label - 8, y: at * row + 17, "text-anchor": "end" }, short(name, 26)), sv("rect", { class: "mark " + cls, x: x(0), y: at * row + 3, width: Math.max(x(ns) - x(0), 1), height: row - 8, "data-ns": ns, tip: text }), sv("text", { x: x(ns) + 6, y: at * row + 17 }, text));
-  bar(0, T("replayed"), step, "c-other", time(step));
+  bar(0, T("as it is, replayed"), step, "c-other", time(step));
   const isBound = (fix) => fix === "all" || fix === "hide-comm";
-  shown.forEach((each, i) => bar(i + 1, isBound(each.fix) ? each.fix + " (" + T("bound") + ")" : each.fix, each.step_ns, isBound(each.fix) ? "c-unknown" : "c-compute-2", `${time(each.step_ns)}  −${time(each.saved_ns)} (${percent(each.saved_ns, step)})`));
+  shown.forEach((each, i) => bar(i + 1, isBound(each.fix) ? each.fix + " (" + T("bound") + ")" : each.fix, each.step_ns, isBound(each.fix) ? "c-unknown" : "c-compute-2", `${time(each.step_ns)} · ${T("saves")} ${time(each.saved_ns)} (${percent(each.saved_ns, step)})`));
   const box = chart("repairs", shown.length + 1, data.repairs.rows);
   box.append(image);
   const result = el("p", { id: "combined", "aria-live": "polite" });
@@ -648,7 +777,7 @@ function drawRepairs() {
   function update() {
     const set = ticks.reduce((bits, [tick], i) => bits | (tick.checked ? 1 << i : 0), 0);
     const ns = data.repairs.subsets[set];
-    result.textContent = `${T("with the repairs ticked")}: ${time(ns)}, −${time(step - ns)} (${percent(step - ns, step)})`;
+    result.textContent = set === 0 ? `${T("nothing ticked")}: ${time(ns)}` : `${T("with the repairs ticked")}: ${time(ns)}, ${T("saves")} ${time(step - ns)} (${percent(step - ns, step)})`;
     result.setAttribute("data-ns", ns);
   }
   section("repairs", T("Repairs"), box, data.repairs.combine.length > 1 ? [note(T("Tick repairs to combine them: the step is replayed for each choice.")), el("div", { class: "controls" }, ticks.map(([tick, text]) => el("span", {}, tick, text))), result] : null);
@@ -659,11 +788,15 @@ function drawRepairs() {
 
 function drawFindings() {
   if (!data.findings) return;
-  const cell = (column, value) => value === null ? "?" : typeof value === "number" ? (/_ns$|^ns$/.test(column) ? time(value) : /bytes$/.test(column) ? bytes(value) : Number.isInteger(value) ? String(value) : figures(value)) : String(value);
+  const cell = (column, value) => value === null ? "?" : Array.isArray(value) ? value.join(", ") : typeof value === "string" && /^\["/.test(value) ? listed(value) : typeof value === "number" ? (/_ns$|^ns$/.test(column) ? time(value) : /bytes$/.test(column) ? bytes(value) : Number.isInteger(value) ? String(value) : figures(value)) : String(value);
+  const listed = (text) => { try { return JSON.parse(text).join(", "); } catch { return text; } };
   const one = (each, i) => {
-    const evidence = each.evidence && each.evidence.rows.length ? [el("h3", {}, T("evidence")), table(each.evidence.columns.map((name) => name.replace(/_ns$/, "").replaceAll("_", " ")), each.evidence.rows.slice(0, 50).map((row) => row.map((value, c) => cell(each.evidence.columns[c], value)))), each.evidence.rows_total > 50 ? note(`+${each.evidence.rows_total - 50}`) : null] : null;
+    // Columns that are there in two languages: the one of the page.
+    const names = each.evidence ? each.evidence.columns : [];
+    const kept = [...names.keys()].filter((c) => zh ? !names.includes(names[c] + "_zh") : !names[c].endsWith("_zh"));
+    const evidence = each.evidence && each.evidence.rows.length ? [el("h3", {}, T("evidence")), table(kept.map((c) => names[c].replace(/_(ns|zh)$/, "").replaceAll("_", " ")), each.evidence.rows.slice(0, 50).map((row) => kept.map((c) => cell(names[c], row[c])))), each.evidence.rows_total > 50 ? note(`+${each.evidence.rows_total - 50}`) : null] : null;
     return el("details", { open: i < 2, "data-rule": each.rule },
-      el("summary", {}, el("span", { class: "sev " + each.severity }, each.severity), " ", each.gain_ns === null ? "" : time(each.gain_ns) + " (" + (each.gain_pct === null ? "?" : figures(each.gain_pct) + NBSP + "%") + ") · ", each.title || each.rule),
+      el("summary", {}, el("span", { class: "sev " + each.severity }, T(each.severity)), " ", each.gain_ns === null ? "" : time(each.gain_ns) + " (" + (each.gain_pct === null ? "?" : figures(each.gain_pct) + NBSP + "%") + ") · ", each.title || each.rule),
       el("p", {}, each.message),
       each.advice.length ? [el("h3", {}, T("what to do")), el("ul", {}, each.advice.map((text) => el("li", {}, text)))] : null, evidence,
       each.docs && each.docs.length ? el("p", { class: "soft" }, each.docs.map((text) => [text, " "])) : null, el("p", { class: "soft" }, each.rule));
@@ -680,6 +813,39 @@ function drawMemory() {
   section("memory", T("Memory"), table([T("rank"), T("component"), T("peak"), T("reserved"), T("growth per step")], rows.map((each) => [each.rank, each.component, bytes(each.peak_bytes), bytes(each.reserved_bytes), bytes(each.growth_bytes_per_step)]), [2, 3, 4]));
 }
 
+// The slowest clocks first; the rated one as a line.
+function drawFrequency() {
+  const means = data.cells.frequency_mhz.map((row, lane) => { const known = row.filter((value) => value !== null); return known.length ? { lane, mhz: mean(known), least: Math.min(...known) } : null; }).filter(Boolean);
+  if (!means.length) return;
+  means.sort((a, b) => a.mhz - b.mhz || a.lane - b.lane);
+  const shown = means.slice(0, 16), row = 20, width = 760, label = 110;
+  const rated = Math.max(...lanes.rated_mhz.map((mhz) => mhz ?? 0));
+  const most = Math.max(rated, ...means.map((each) => each.mhz), 1);
+  const x = (mhz) => label + (width - label - 190) * mhz / most;
+  const image = sv("svg", { width, height: row * shown.length + 8, role: "img", "aria-label": T("Frequency") });
+  shown.forEach((each, i) => image.append(sv("text", { x: label - 8, y: i * row + 14, "text-anchor": "end" }, laneName(each.lane)),
+    clickable(sv("rect", { class: "mark c-compute-3", x: x(0), y: i * row + 2, width: x(each.mhz) - x(0), height: row - 5, "data-mhz": each.mhz }), () => showLane(each.lane)),
+    sv("text", { x: x(most) + 8, y: i * row + 14 }, `${Math.round(each.mhz)} MHz` + (each.least < each.mhz - 1 ? `, ${T("lowest step")} ${Math.round(each.least)}` : ""))));
+  if (rated > 0) image.append(sv("line", { class: "ideal", x1: x(rated), x2: x(rated), y1: 0, y2: row * shown.length + 4 }));
+  const box = chart("frequency", shown.length, means);
+  box.append(image);
+  const below = rated > 0 ? means.filter((each) => each.mhz < .98 * rated).length : 0;
+  section("frequency", T("Frequency"), note((rated > 0 ? `${T("rated")} ${rated} MHz; ${below} ${T("of")} ${means.length} ${T("ranks more than 2 % below it")}. ` : "") + T("Mean clock of the AI cores while steps run, slowest ranks first.")), box, means.length > shown.length ? note(T("more") + ": " + (means.length - shown.length)) : null);
+}
+
+// When each phase was at work on each NPU, and how much of it others used.
+function drawPhases() {
+  if (!whole.phases) return;
+  const verdicts = table([T("phase"), T("ranks profiled"), T("step time"), T("Verdict")], whole.phases.map((each) => {
+    const known = each.cells.step_ns.flat().filter((value) => value !== null);
+    return [each.phase ?? "?", each.input.ranks_used, known.length ? time(Math.round(mean(known))) : "?", each.verdict.text];
+  }), [1, 2]);
+  const rows = (whole.phase_ranks || []).slice(0, 256);
+  section("phases", T("Phases"), verdicts, rows.length ? [el("h3", {}, T("Time on the device, idle within, and shared with other phases on the same NPU")),
+    table([T("phase"), T("rank"), T("device"), T("time"), T("idle"), T("with other phases")], rows.map((each) => [each.phase, each.rank, each.device ?? "?", time(each.time_ns), time(each.idle_ns), time(each.overlap_ns)]), [1, 2, 3, 4, 5])] : null);
+  charts.phases = { marks: whole.phases.length, values: whole.phases.map((each) => each.phase) };
+}
+
 function drawExperts() {
   if (!data.experts.length) return;
   const ranks = new Map();
@@ -688,10 +854,10 @@ function drawExperts() {
   const most = Math.max(...rows.map((each) => each[1][0]), 1);
   const shown = rows.slice(0, 64), row = 20, width = 760;
   const image = sv("svg", { width, height: row * shown.length + 4, role: "img", "aria-label": T("Experts") });
-  shown.forEach(([rank, [tokens, lost]], i) => image.append(sv("text", { x: 82, y: i * row + 14, "text-anchor": "end" }, T("rank") + NBSP + rank), sv("rect", { class: "mark c-compute-3", x: 90, y: i * row + 2, width: Math.max(1, (width - 330) * tokens / most), height: row - 5 }), sv("text", { x: 96 + (width - 330) * tokens / most, y: i * row + 14 }, `${tokens} · ${T("lost")} ${time(lost)}`)));
+  shown.forEach(([rank, [tokens, lost]], i) => image.append(sv("text", { x: 82, y: i * row + 14, "text-anchor": "end" }, T("rank") + NBSP + rank), sv("rect", { class: "mark c-compute-3", x: 90, y: i * row + 2, width: Math.max(1, (width - 330) * tokens / most), height: row - 5 }), sv("text", { x: 96 + (width - 330) * tokens / most, y: i * row + 14 }, `${tokens.toLocaleString("en-US")} · ${T("lost")} ${time(lost)}`)));
   const box = chart("experts", shown.length, rows);
   box.append(image);
-  section("experts", T("Experts"), note(T("tokens")), box);
+  section("experts", T("Experts"), note(T("Tokens that the experts of each rank got in all steps, and what the rank lost by waiting for those with more.")), box, rows.length > shown.length ? note(T("more") + ": " + (rows.length - shown.length)) : null);
 }
 
 function drawTrust() {
@@ -702,30 +868,41 @@ function drawTrust() {
   if (trust.withheld.length) lists.push(el("h3", {}, T("Withheld")), table([T("what"), T("reason"), T("switch")], trust.withheld.map((each) => [each.what, each.reason, each.switch ?? ""])));
   if (data.input.warnings && data.input.warnings.length) lists.push(el("details", {}, el("summary", {}, T("Notes") + ": " + data.input.warnings.length), table([T("file"), T("what"), T("reason")], data.input.warnings.slice(0, 200).map((each) => [short(each.path ?? "", 60), each.what, each.reason]))));
   section("trust", T("Trust"),
-    el("p", {}, `${T("Matched operators")}: ${trust.ops_matched} ${T("of")} ${trust.ops_total}. ${T("clock")}: ${clock.method}, p50 ${time(clock.residual_p50_ns)}, p90 ${time(clock.residual_p90_ns)}` + (clock.violations ? `, ${clock.violations} × ≤ ${time(clock.violation_max_ns)}` : "") + "."), lists,
-    el("p", { class: "soft" }, T("Everything here comes from the profiles of this run; unknown is shown as ?, never as 0.") + " " + T("made by") + " npuprof " + data.version));
+    el("p", {}, `${T("Matched operators")}: ${trust.ops_matched} ${T("of")} ${trust.ops_total}. ${T("Clocks of the ranks")}: ${T("by " + clock.method)}` + (clock.method === "none" ? "" : `; ${T("error")} ${time(clock.residual_p50_ns)} (p50), ${time(clock.residual_p90_ns)} (p90)`) + (clock.violations ? `; ${clock.violations} ${T("operators end before their last rank came, by at most")} ${time(clock.violation_max_ns)}` : "") + "."), lists,
+    el("p", { class: "soft" }, T("Everything here comes from the profiles of this run; unknown is shown as ?, never as 0.") + " npuprof " + data.version));
 }
 
 function drawGlossary() {
   section("glossary", T("Glossary"), el("dl", {}, glossary.map(([word, english, chinese]) => [el("dt", {}, T(word)), el("dd", {}, zh ? chinese : english)])));
 }
 
-$("main").replaceChildren();
+// Everything about one run, or one phase of a job.
+charts = {};
+$("card").hidden = true;
+for (const id of ["head", "contents", "main"]) $(id).replaceChildren();
 drawHead();
+const sections = { difference: drawDifference, findings: drawFindings };
+const first = sections[data.first];
+if (first) first();
 drawNext();
-drawDifference();
+if (first !== drawDifference) drawDifference();
 drawPartition();
 drawHeatMap();
 drawWaiting();
 drawLinks();
 drawPipeline();
 drawRepairs();
-drawFindings();
+if (first !== drawFindings) drawFindings();
 drawMemory();
+drawFrequency();
 drawExperts();
+drawPhases();
 drawTrust();
 drawGlossary();
 window.npuprofCharts = charts;
+}
+
+drawRun((whole.phases || [whole])[0]);
 performance.mark("drawn");
 document.documentElement.setAttribute("data-drawn", Math.round(performance.now()));
 })();

@@ -17,7 +17,7 @@ char *report_output(const struct np_common *common, const char *name)
 
 	if (!given)
 		return prepare_output(common, name);
-	if (!common->phase_part || strcmp(given, "-") == 0)
+	if (!common->phase_part || common->phase || strcmp(given, "-") == 0)
 		return strdup(given);
 	base = strrchr(given, '/') ? strrchr(given, '/') + 1 : given;
 	if (asprintf(&path, "%.*s%s.%s", (int)(base - given), given, common->phase_part, base) < 0)

@@ -10,7 +10,7 @@
 
 /*
  * What -o says, else this `name` in the output directory. Of several phases each has a file
- * of its own: its name stands before that of the file. NULL without memory.
+ * of its own: its name stands before that of the file that -o names. NULL without memory.
  */
 char *report_output(const struct np_common *common, const char *name) NP_MUST_USE;
 

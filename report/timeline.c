@@ -784,8 +784,9 @@ static bool worst_step(const struct np_analysis *analysis, uint32_t rank, np_str
 	return found;
 }
 
-int timeline_choose(const struct np_analysis *analysis, bool *ranks, np_str *ret_step,
-		    struct np_err *err)
+/* *ret_step is untouched where nothing stands out. */
+static int choose(const struct np_analysis *analysis, bool *ranks, np_str *ret_step,
+		  struct np_err *err)
 {
 	const struct np_verdict *verdict = &analysis->verdict;
 	uint32_t rank = verdict->named != UINT32_MAX ? verdict->named : verdict->first;
@@ -810,5 +811,42 @@ int timeline_choose(const struct np_analysis *analysis, bool *ranks, np_str *ret
 			*ret_step = analysis->cluster->steps.item[0];
 	}
 	np_explanation_release(&chain);
+	return rc;
+}
+
+/* Ranks of a slice where nobody stands out. */
+#define SOME_RANKS 8
+
+int timeline_slice(const struct np_analysis *analysis, bool *ranks, struct timeline_options *how,
+		   struct np_err *err)
+{
+	const struct np_run *run = analysis->run;
+	size_t count = 0;
+	int rc;
+
+	how->only =
+		analysis->cluster->steps.count > 0 ? analysis->cluster->steps.item[0] : NP_STR_NONE;
+	rc = choose(analysis, ranks, &how->only, err);
+	for (size_t i = 0; i < run->sources.count; i++)
+		count += ranks[i];
+	for (size_t i = 0, some = 0; count == 0 && i < run->sources.count && some < SOME_RANKS;
+	     i++) {
+		ranks[i] = run->ranks[i] != NULL;
+		some += ranks[i];
+	}
+	how->ranks = ranks;
+	how->has_only = analysis->cluster->steps.count > 0;
+	return rc;
+}
+
+int timeline_file_write(const void *context, FILE *stream, struct np_err *err)
+{
+	const struct timeline_file *file = context;
+	struct timeline_out out;
+	int rc = timeline_out_init(&out, file->form, stream, err);
+
+	if (rc == NP_OK)
+		rc = timeline_write(&out, file->analysis, file->how, file->notes, err);
+	timeline_out_release(&out);
 	return rc;
 }

@@ -37,10 +37,21 @@ int64_t timeline_estimate(const struct np_analysis *analysis,
 
 /*
  * The slice that shows the verdict: its rank, the peer that does best, those through whom
- * its delay travelled, those that waited longest, in the step in which most began with it.
- * `ranks`, as many as the run has, is filled; *ret_step is untouched where nothing stands out.
+ * its delay travelled, those that waited longest, in the step in which most began with it; some
+ * ranks where nobody stands out. `ranks`, as many as the run has and all false, is filled and
+ * has to last as long as *how, which is told to draw them alone.
  */
-int timeline_choose(const struct np_analysis *analysis, bool *ranks, np_str *ret_step,
-		    struct np_err *err) NP_MUST_USE;
+int timeline_slice(const struct np_analysis *analysis, bool *ranks, struct timeline_options *how,
+		   struct np_err *err) NP_MUST_USE;
+
+/* A timeline as a file: what its writer, an np_file_writer, needs. */
+struct timeline_file {
+	const struct np_analysis *analysis;
+	const struct timeline_options *how;
+	enum timeline_form form;
+	struct np_notes *notes;
+};
+
+int timeline_file_write(const void *context, FILE *stream, struct np_err *err) NP_MUST_USE;
 
 #endif /* NP_REPORT_TIMELINE_H */

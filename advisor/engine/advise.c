@@ -177,6 +177,8 @@ static int look_at_rank(struct advise_work *work, size_t index, struct np_err *e
 	int rc = np_detail_load(run, index, work->sections, &detail, err);
 
 	source.detail = detail;
+	if (rc == NP_OK && work->options->look)
+		rc = work->options->look(work->options->look_context, index, detail, err);
 	if (rc == NP_OK)
 		rc = load_base(work, source.rank->id, &base_detail, &base, err);
 	if (rc == NP_OK)
@@ -347,6 +349,8 @@ static int set_up(struct advise_work *work, struct np_err *err)
 			work->sections |= adv_rule_sections(rule);
 	}
 	work->sections |= NP_DETAIL_DEVICE | NP_DETAIL_ENVIRONMENT;
+	if (work->options->look)
+		work->sections |= work->options->look_sections;
 	work->advice->result_count = library->rules.count * (ranks + 1);
 	work->advice->results =
 		calloc(work->advice->result_count + 1, sizeof(*work->advice->results));

@@ -3,6 +3,7 @@
 #define NP_ADVISOR_ADVISE_H
 
 #include "npuprof/analysis.h"
+#include "npuprof/detail.h"
 #include "npuprof/workers.h"
 
 #include "advisor/engine/findings/findings.h"
@@ -27,6 +28,14 @@ struct adv_advise_options {
 	const struct np_analysis *base;     /* the run to compare with; may be NULL */
 	const struct adv_rows *graph_nodes; /* may be NULL */
 	const struct adv_rows *graph_edges;
+	/*
+	 * What else is wanted of each rank while its detail is there: these sections are read too;
+	 * may be NULL. Called on the threads, once for a rank.
+	 */
+	int (*look)(void *context, size_t index, const struct np_detail *detail,
+		    struct np_err *err);
+	void *look_context;
+	unsigned look_sections;
 };
 
 int adv_advise(const struct np_analysis *analysis, const struct adv_advise_options *options,

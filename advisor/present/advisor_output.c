@@ -26,7 +26,8 @@ void say_problems(const struct adv_problems *problems)
 
 const char *const advisor_formats[] = {
 	[ADVISOR_TABLE] = "table", [ADVISOR_JSON] = "json",   [ADVISOR_CSV] = "csv",
-	[ADVISOR_MD] = "md",       [ADVISOR_SARIF] = "sarif", NULL,
+	[ADVISOR_MD] = "md",       [ADVISOR_SARIF] = "sarif", [ADVISOR_HTML] = "html",
+	NULL,
 };
 
 static int print_text(const struct advisor_report *report,

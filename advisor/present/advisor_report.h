@@ -49,6 +49,7 @@ enum advisor_format {
 	ADVISOR_CSV,
 	ADVISOR_MD,
 	ADVISOR_SARIF,
+	ADVISOR_HTML, /* the page, which advisor_page.h has */
 };
 
 /* Their names, and NULL. */

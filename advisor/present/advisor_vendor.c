@@ -12,7 +12,6 @@
 #include "cli/prepare/agent.h"
 
 #include "npuprof/dirs.h"
-#include "npuprof/html.h"
 #include "npuprof/lock.h"
 #include "npuprof/run.h"
 #include "npuprof/temporary.h"
@@ -212,22 +211,6 @@ static int with_evidence(const struct adv_finding *finding, const char *name,
 
 /* --- files ----------------------------------------------------------------------------------- */
 
-static int write_html(const void *context, FILE *stream, struct np_err *err)
-{
-	const struct advisor_report *report = context;
-	NP_CLEANUP(np_buf_release) struct np_buf markdown = NP_BUF_INIT;
-	NP_CLEANUP(np_buf_release) struct np_buf page = NP_BUF_INIT;
-	int rc = advisor_report_markdown(report, &markdown, err);
-
-	if (rc < 0)
-		return rc;
-	np_html_from_markdown(&page, "npuprof advisor", markdown.text ? markdown.text : "");
-	rc = np_buf_check(&page, err);
-	if (rc == NP_OK && fwrite(page.text, 1, page.length, stream) != page.length)
-		rc = np_fail(err, NP_E_IO, "cannot write the page");
-	return rc;
-}
-
 /* Every sheet of the workbook, or file instead of it, by one function. */
 typedef int sheet_use(void *context, const struct np_relation *relation, const void *model,
 		      struct np_err *err);
@@ -354,8 +337,9 @@ static int write_log(const struct advisor_report *report, const char *directory,
 	return rc;
 }
 
-int advisor_vendor_files(const struct advisor_report *report, const char *directory,
-			 struct advisor_vendor_paths *ret, struct np_err *err)
+int advisor_vendor_files(const struct advisor_report *report, const struct np_run_page *page,
+			 const char *directory, struct advisor_vendor_paths *ret,
+			 struct np_err *err)
 {
 	time_t now = time(NULL);
 	struct tm local;
@@ -369,7 +353,7 @@ int advisor_vendor_files(const struct advisor_report *report, const char *direct
 		ret->html = NULL;
 		return np_fail_nomem(err, directory);
 	}
-	rc = np_write_file(ret->html, write_html, report, err);
+	rc = np_write_file(ret->html, np_run_page_write, page, err);
 	if (rc < 0 || findings_shown(report->advice) == 0)
 		return rc;
 	return write_log(report, directory, stamp, &ret->xlsx, err);

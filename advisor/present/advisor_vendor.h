@@ -4,6 +4,8 @@
 
 #include "advisor_report.h"
 
+#include "npuprof/run_page.h"
+
 /* What was written; NULL where nothing was. */
 struct advisor_vendor_paths {
 	char *html;
@@ -11,13 +13,14 @@ struct advisor_vendor_paths {
 };
 
 /*
- * mstt_advisor_<time>.html and log/mstt_advisor_<time>.xlsx in `directory`, which is made: what was
- * found in one sheet, and its evidence in one for each rule. Without findings there is no workbook;
- * where none can be written there is a CSV file for each sheet, and NP_E_NOTFOUND. The paths are
- * to be released in any case.
+ * mstt_advisor_<time>.html and log/mstt_advisor_<time>.xlsx in `directory`, which is made: the
+ * page; what was found in one sheet, and its evidence in one for each rule. Without findings there
+ * is no workbook; where none can be written there is a CSV file for each sheet, and NP_E_NOTFOUND.
+ * The paths are to be released in any case.
  */
-int advisor_vendor_files(const struct advisor_report *report, const char *directory,
-			 struct advisor_vendor_paths *ret, struct np_err *err) NP_MUST_USE;
+int advisor_vendor_files(const struct advisor_report *report, const struct np_run_page *page,
+			 const char *directory, struct advisor_vendor_paths *ret,
+			 struct np_err *err) NP_MUST_USE;
 void advisor_vendor_paths_release(struct advisor_vendor_paths *paths);
 
 /* Fill the line of --agent, where one is asked for. */

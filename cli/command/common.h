@@ -29,6 +29,7 @@ enum np_output_format {
 	NP_OUTPUT_JSON,
 	NP_OUTPUT_CSV,
 	NP_OUTPUT_MD,
+	NP_OUTPUT_HTML, /* of commands with a row of their own for -f */
 };
 
 struct np_phase_times;

@@ -11,8 +11,6 @@
 
 #include <math.h>
 
-#define WANTS (NP_DETAIL_FREQUENCY | NP_DETAIL_DEVICE)
-
 /* All ranks while they are read. */
 struct reading {
 	const struct np_run *run;
@@ -47,36 +45,54 @@ static double mean_clock(const struct np_detail *detail, int32_t device, np_ns b
 	return time > 0 ? sum / time : (double)NAN;
 }
 
-static void read_rank(void *context, size_t index)
+int prepare_frequency_take(const struct np_rank *rank, const struct np_detail *detail,
+			   struct np_frequency_rank *ret, struct np_err *err)
 {
-	struct reading *reading = context;
-	const struct np_run *run = reading->run;
-	const struct np_rank *rank = run->ranks[index];
-	struct np_frequency_rank *own = &reading->frequencies->ranks[index];
-	NP_CLEANUP(np_detail_freep) struct np_detail *detail = NULL;
+	struct np_frequency_rank own = { .rated = detail->device.aic_mhz };
 
-	own->rated = NP_UNKNOWN;
-	if (!rank || rank->activity.cells.count == 0)
-		return;
-	if (np_detail_load(run, index, WANTS, &detail, &reading->errors[index]) < 0)
-		return;
-	own->rated = detail->device.aic_mhz;
-	own->mean = malloc(rank->activity.cells.count * sizeof(*own->mean));
-	if (!own->mean) {
-		(void)!np_fail_nomem(&reading->errors[index], "the clocks");
-		return;
-	}
+	own.mean = malloc((rank->activity.cells.count + 1) * sizeof(*own.mean));
+	if (!own.mean)
+		return np_fail_nomem(err, "the clocks");
 	for (size_t i = 0; i < detail->frequency.count; i++) {
 		if (detail->frequency.item[i].mhz != NP_UNKNOWN &&
-		    detail->frequency.item[i].mhz > own->highest)
-			own->highest = detail->frequency.item[i].mhz;
+		    detail->frequency.item[i].mhz > own.highest)
+			own.highest = detail->frequency.item[i].mhz;
 	}
 	for (size_t i = 0; i < rank->activity.cells.count; i++) {
 		const struct np_activity_cell *cell = &rank->activity.cells.item[i];
 
-		own->mean[i] =
+		own.mean[i] =
 			mean_clock(detail, rank->times.item[i].device, cell->begin, cell->end);
 	}
+	*ret = own;
+	return NP_OK;
+}
+
+int prepare_frequencies_init(const struct np_run *run, struct np_frequencies *ret,
+			     struct np_err *err)
+{
+	size_t count = run->sources.count;
+	struct np_frequency_rank *ranks = calloc(count + 1, sizeof(*ranks));
+
+	if (!ranks)
+		return np_fail_nomem(err, "the clocks");
+	for (size_t i = 0; i < count; i++)
+		ranks[i].rated = NP_UNKNOWN;
+	*ret = (struct np_frequencies){ ranks, count };
+	return NP_OK;
+}
+
+static void read_rank(void *context, size_t index)
+{
+	struct reading *reading = context;
+	const struct np_rank *rank = reading->run->ranks[index];
+	NP_CLEANUP(np_detail_freep) struct np_detail *detail = NULL;
+	struct np_err *err = &reading->errors[index];
+
+	if (!rank || rank->activity.cells.count == 0 ||
+	    np_detail_load(reading->run, index, PREPARE_FREQUENCY, &detail, err) < 0)
+		return;
+	(void)!prepare_frequency_take(rank, detail, &reading->frequencies->ranks[index], err);
 }
 
 int prepare_frequencies(const struct np_run *run, size_t threads, struct np_frequencies *ret,
@@ -84,16 +100,16 @@ int prepare_frequencies(const struct np_run *run, size_t threads, struct np_freq
 {
 	struct np_workers workers = { .threads = threads };
 	size_t count = run->sources.count;
-	struct np_frequencies frequencies = { .count = count };
+	struct np_frequencies frequencies = { 0 };
 	struct reading reading = { .run = run, .frequencies = &frequencies };
 	struct np_details *details;
-	int rc;
+	int rc = prepare_frequencies_init(run, &frequencies, err);
 
-	frequencies.ranks = calloc(count + 1, sizeof(*frequencies.ranks));
 	reading.errors = calloc(count + 1, sizeof(*reading.errors));
-	rc = frequencies.ranks && reading.errors ? NP_OK : np_fail_nomem(err, "the clocks");
+	if (rc == NP_OK && !reading.errors)
+		rc = np_fail_nomem(err, "the clocks");
 	if (rc == NP_OK)
-		rc = np_details_begin_run(run, WANTS, threads, &details, err);
+		rc = np_details_begin_run(run, PREPARE_FREQUENCY, threads, &details, err);
 	if (rc == NP_OK) {
 		np_workers_run(&workers, count, read_rank, &reading);
 		np_details_end(details);

@@ -2,7 +2,10 @@
 #ifndef NP_PREPARE_FREQUENCY_H
 #define NP_PREPARE_FREQUENCY_H
 
+#include "npuprof/detail.h"
 #include "npuprof/whatif.h"
+
+struct np_rank;
 
 /*
  * The clocks of the AI cores of all ranks in their steps: reads the profiles once
@@ -11,5 +14,15 @@
  */
 int prepare_frequencies(const struct np_run *run, size_t threads, struct np_frequencies *ret,
 			struct np_err *err) NP_MUST_USE;
+
+/*
+ * The same for who reads the details of the ranks anyway: no rank has clocks at first, and those
+ * of one are taken from the sections of its detail that are named here.
+ */
+#define PREPARE_FREQUENCY (NP_DETAIL_FREQUENCY | NP_DETAIL_DEVICE)
+int prepare_frequencies_init(const struct np_run *run, struct np_frequencies *ret,
+			     struct np_err *err) NP_MUST_USE;
+int prepare_frequency_take(const struct np_rank *rank, const struct np_detail *detail,
+			   struct np_frequency_rank *ret, struct np_err *err) NP_MUST_USE;
 
 #endif /* NP_PREPARE_FREQUENCY_H */

@@ -307,7 +307,7 @@ static void put_heading(FILE *to)
 	const struct np_common *common = running.job->common;
 	NP_CLEANUP(np_buf_release) struct np_buf safe = NP_BUF_INIT;
 
-	if (!running.heading_due)
+	if (!running.heading_due || running.job->end)
 		return;
 	running.heading_due = false;
 	np_text_safe(&safe, running.phase, strlen(running.phase));
@@ -483,6 +483,20 @@ static void put_failures(FILE *to)
 	(void)fputs("\n  ],\n", to);
 }
 
+char *phases_times_json(const struct np_phase_times *times)
+{
+	char *text = NULL;
+	size_t length = 0;
+	FILE *stream = open_memstream(&text, &length);
+
+	if (!stream)
+		return NULL;
+	put_failures(stream);
+	put_times_json(stream, times);
+	(void)fclose(stream);
+	return text;
+}
+
 /* Where no phase has a result there is nothing to print. */
 static int end_all(const struct phases_job *job, struct np_phase_times *times, int status)
 {
@@ -492,7 +506,10 @@ static int end_all(const struct phases_job *job, struct np_phase_times *times, i
 
 	if (has_failed(status))
 		return status;
-	if (job->common->format == NP_OUTPUT_JSON && !running.first) {
+	if (job->end) {
+		if (rc == NP_OK)
+			return job->end(job->options, times, status);
+	} else if (job->common->format == NP_OUTPUT_JSON && !running.first) {
 		(void)fputs("\n  ],\n", to);
 		put_failures(to);
 		put_times_json(to, times);
@@ -594,12 +611,20 @@ static int run_paired(const struct phases_job *job, const struct np_run *base,
 	return alone > 0 && status == NP_EXIT_DONE ? NP_EXIT_PARTIAL : status;
 }
 
+/* The command as ever, where there is one phase or one is chosen. */
+static int run_alone(const struct phases_job *job)
+{
+	int status = job->run(job->options);
+
+	return job->end ? job->end(job->options, NULL, status) : status;
+}
+
 static int run_chosen(const struct phases_job *job, const struct np_run *run)
 {
 	if (run->phases.count > 1 && job->common->phase)
 		job->common->phase_part = job->common->phase;
 	if (run->phases.count < 2 || job->common->phase)
-		return job->run(job->options);
+		return run_alone(job);
 	if (!*job->schema)
 		return np_cmd_usage(job->command,
 				    "the run has %zu phases, which this format cannot hold: choose"
@@ -614,7 +639,7 @@ static int run_pair(const struct phases_job *job, const struct np_run *base,
 	const struct np_run *several = base->phases.count > 1 ? base : new;
 
 	if ((base->phases.count < 2 && new->phases.count < 2) || job->common->phase)
-		return job->run(job->options);
+		return run_alone(job);
 	if (base->phases.count < 2 || new->phases.count < 2)
 		return np_cmd_usage(job->command,
 				    "one side has %zu phases and the other has one: choose with"
@@ -631,12 +656,12 @@ int phases_run(const struct phases_job *job)
 	NP_CLEANUP(np_run_freep) struct np_run *other = NULL;
 
 	if (job->common->from_summaries)
-		return job->run(job->options);
+		return run_alone(job);
 	if (job->others) {
 		run = look(job, job->others->item, 1);
 		other = run ? look(job, job->others->item + 1, 1) : NULL;
-		return other ? run_pair(job, run, other) : job->run(job->options);
+		return other ? run_pair(job, run, other) : run_alone(job);
 	}
 	run = dirs->count ? look(job, dirs->item, dirs->count) : look(job, here, 1);
-	return run ? run_chosen(job, run) : job->run(job->options);
+	return run ? run_chosen(job, run) : run_alone(job);
 }

@@ -28,6 +28,11 @@ struct phases_job {
 	bool beside; /* files go right below -o, so that each phase needs a directory of its own
 			there */
 	const struct np_opt_list *others; /* further inputs, each a run of its own; or NULL */
+	/*
+	 * For what holds all phases: called after the last one, or after the only one, with the
+	 * status so far; nothing is printed around the phases then. NULL: none.
+	 */
+	int (*end)(void *options, const struct np_phase_times *times, int status);
 };
 
 /* Run it; the status is the worst of all. */
@@ -36,5 +41,11 @@ int phases_run(const struct phases_job *job);
 /* Remember when each rank of a run that is loaded was busy. */
 int phases_gather(struct np_phase_times *times, const char *phase, const struct np_run *run,
 		  struct np_err *err) NP_MUST_USE;
+
+/*
+ * Members of JSON: "phases_failed", if there are any, and "phase_ranks", when each rank of each
+ * phase was at work. To be called from phases_job.end, and freed.
+ */
+char *phases_times_json(const struct np_phase_times *times);
 
 #endif /* NP_PHASES_H */

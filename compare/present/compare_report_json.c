@@ -340,6 +340,8 @@ void compare_put_difference(struct np_jsonout *out, const struct compare_report 
 	put_step(out, comparison);
 	put_waterfall(out, comparison);
 	put_ranks(out, comparison);
+	if (report->gate)
+		put_gate(out, report->gate);
 	np_jsonout_end(out);
 }
 

@@ -17,13 +17,21 @@ struct np_advice_options {
 	bool chinese;
 	size_t evidence_rows; /* of a finding, at most; 0: all */
 	struct np_workers workers;
+	/* Filled from the same reading of the ranks, empty before; NULL: not wanted. */
+	struct np_frequencies *frequencies;
 };
+
+struct np_advice;
 
 /* What SQL in rules may use. Once, before anything opens a database. */
 void np_advice_set_up(void);
 
+int np_advice_new(const struct np_analysis *analysis, const struct np_advice_options *options,
+		  struct np_advice **ret, struct np_err *err) NP_MUST_USE;
+void np_advice_free(struct np_advice *advice);
+
 /* The members "total", "findings" and "rules" of npuprof.advisor/1, in an open object. */
-int np_advice_put(struct np_jsonout *out, const struct np_analysis *analysis,
-		  const struct np_advice_options *options, struct np_err *err) NP_MUST_USE;
+int np_advice_put(struct np_jsonout *out, const struct np_advice *advice, struct np_err *err)
+	NP_MUST_USE;
 
 #endif /* NP_ADVICE_H */

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Puts the page together: markup with style, script and data in their places. */
-#include "report_page.h"
+#include "npuprof/run_page.h"
 
-#include "report_page_assets.h"
+#include "cli/command/cmd.h"
+#include "cli/command/output.h"
+#include "cli/prepare/phases.h"
+#include "page_assets.h"
+#include "page_model.h"
 
 #include "npuprof/rank.h"
 #include "npuprof/run.h"
@@ -53,12 +57,14 @@ static int by_length(const void *left, const void *right)
 }
 
 /* Hosts, paths of ranks and of the run, and what the user called it. */
-static int find_aliases(const struct np_run *run, const char *input, struct page_aliases *ret,
-			struct np_err *err)
+static int find_aliases(const struct np_run *run, const struct np_run_page_options *options,
+			struct page_aliases *ret, struct np_err *err)
 {
 	size_t hosts = 0;
-	int rc = add_alias(ret, input, "run", 0, err);
+	int rc = add_alias(ret, options->input, "run", 0, err);
 
+	if (rc == NP_OK)
+		rc = add_alias(ret, options->base, "base", 0, err);
 	for (size_t i = 0; i < run->roots.count && rc == NP_OK; i++)
 		rc = add_alias(ret, run->roots.item[i], "run", i, err);
 	for (size_t i = 0; i < run->sources.count && rc == NP_OK; i++) {
@@ -112,24 +118,51 @@ static size_t string_length(const char *text)
 	return text[i] ? i + 1 : i;
 }
 
+/*
+ * Length of a path that begins here, 0 for none: calls in evidence name files of the user. A
+ * leaf such as comm/dp/wait is none, as it does not begin with a slash; what is in a document's
+ * address is none either. The last part stays.
+ */
+static size_t path_length(const char *text, char before)
+{
+	size_t length = strcspn(text, " \"\\,;:()<>'");
+	const char *last = memrchr(text, '/', length);
+
+	if (*text != '/' || is_word(before) || strchr("/:.*_-)", before) || !is_word(text[1]) ||
+	    last == text)
+		return 0;
+	return (size_t)(last - text);
+}
+
+/* A value without what names somebody. */
+static void put_anonymous_text(struct np_buf *buf, const char *at, const char *end,
+			       const struct page_aliases *aliases)
+{
+	while (at < end) {
+		const struct page_alias *alias = alias_at(aliases, at, at[-1]);
+		size_t path = alias ? 0 : path_length(at, at[-1]);
+
+		if (alias)
+			np_buf_add(buf, alias->instead);
+		else if (path > 0)
+			np_buf_add(buf, "\u2026");
+		else
+			np_buf_add_char(buf, *at);
+		at += alias ? strlen(alias->name) : path > 0 ? path : 1;
+	}
+}
+
 /* Values only: a host may be called like a key. */
 static void put_anonymous(struct np_buf *buf, const char *json, const struct page_aliases *aliases)
 {
 	for (const char *at = json; *at;) {
 		size_t length = *at == '"' ? string_length(at) : 1;
 		const char *end = at + length;
-		bool key = *at == '"' && *end == ':';
 
-		while (at < end) {
-			const struct page_alias *alias =
-				key || length == 1 ? NULL : alias_at(aliases, at, at[-1]);
-
-			if (alias)
-				np_buf_add(buf, alias->instead);
-			else
-				np_buf_add_char(buf, *at);
-			at += alias ? strlen(alias->name) : 1;
-		}
+		if (length == 1 || *end == ':')
+			np_buf_add_bytes(buf, at, length);
+		else
+			put_anonymous_text(buf, at, end, aliases);
 		at = end;
 	}
 }
@@ -187,8 +220,27 @@ static void put_text(FILE *stream, const char *text)
 	}
 }
 
-static void put_place(FILE *stream, const char *name, size_t length, const char *json,
-		      const struct page_options *options)
+/* The data of one run, or of the phases of a job. */
+static void put_runs(FILE *stream, const struct np_run_page *page)
+{
+	if (page->runs.count == 1) {
+		put_data(stream, page->runs.item[0]);
+		return;
+	}
+	(void)fputs("{\"schema\":\"npuprof.page/1\",\"phases\":[", stream);
+	for (size_t i = 0; i < page->runs.count; i++) {
+		(void)fputs(i > 0 ? "," : "", stream);
+		put_data(stream, page->runs.item[i]);
+	}
+	(void)fputc(']', stream);
+	if (page->phase_ranks) {
+		(void)fputc(',', stream);
+		put_data(stream, page->phase_ranks);
+	}
+	(void)fputc('}', stream);
+}
+
+static void put_place(FILE *stream, const char *name, size_t length, const struct np_run_page *page)
 {
 	if (strncmp(name, "style", length) == 0)
 		(void)fwrite(page_css, 1, page_css_size, stream);
@@ -200,15 +252,15 @@ static void put_place(FILE *stream, const char *name, size_t length, const char 
 			      "base-uri 'none'; form-action 'none'",
 			      page_js_sha256, page_css_sha256);
 	else if (strncmp(name, "language", length) == 0)
-		put_text(stream, strcmp(options->language, "zh") == 0 ? "zh-CN" : "en");
+		put_text(stream, page->chinese ? "zh-CN" : "en");
 	else if (strncmp(name, "title", length) == 0)
-		put_text(stream, options->anonymous ? "npuprof" : options->input);
+		put_text(stream, page->title ? page->title : "npuprof");
 	else
-		put_data(stream, json);
+		put_runs(stream, page);
 }
 
 /* Everything between {{ and }} is the name of a place. */
-static void put_markup(FILE *stream, const char *json, const struct page_options *options)
+static void put_markup(FILE *stream, const struct np_run_page *page)
 {
 	const char *at = page_html;
 	const char *end = page_html + page_html_size;
@@ -220,34 +272,92 @@ static void put_markup(FILE *stream, const char *json, const struct page_options
 		(void)fwrite(at, 1, (size_t)((close ? open : end) - at), stream);
 		if (!close)
 			break;
-		put_place(stream, open + 2, (size_t)(close - open - 2), json, options);
+		put_place(stream, open + 2, (size_t)(close - open - 2), page);
 		at = close + 2;
 	}
 }
 
-int page_write(FILE *stream, const struct page_model *model, const struct page_options *options,
-	       struct np_err *err)
+int np_run_page_write(const void *context, FILE *stream, struct np_err *err)
+{
+	put_markup(stream, context);
+	if (fflush(stream) != 0 || ferror(stream))
+		return np_fail(err, NP_E_IO, "writing the page: %s", strerror(errno));
+	return NP_OK;
+}
+
+int np_run_page_set_times(struct np_run_page *page, const struct np_phase_times *times,
+			  struct np_err *err)
+{
+	if (!times)
+		return NP_OK;
+	page->phase_ranks = phases_times_json(times);
+	return page->phase_ranks ? NP_OK : np_fail_nomem(err, "the page");
+}
+
+int np_run_page_print(struct np_run_page *page, const struct np_phase_times *times, int status)
+{
+	struct np_err err = NP_ERR_INIT;
+
+	if (page->runs.count == 0)
+		return status;
+	if (np_run_page_set_times(page, times, &err) < 0 ||
+	    np_run_page_write(page, np_output_stream(), &err) < 0)
+		return np_report(NP_EXIT_FAILED, "%s", err.text);
+	return status;
+}
+
+/* --- its data --------------------------------------------------------------------------------- */
+
+/* Keep the text; one that names nobody if that is asked for. */
+static int keep(struct np_run_page *page, const struct np_analysis *analysis,
+		const struct np_run_page_options *options, const char *json, struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf anonymous = NP_BUF_INIT;
 	struct page_aliases aliases = { 0 };
-	struct np_jsonout out;
-	int rc;
+	char **run = np_vec_add(&page->runs, err);
+	int rc = run ? NP_OK : NP_E_NOMEM;
 
+	if (rc == NP_OK && options->anonymous)
+		rc = find_aliases(analysis->run, options, &aliases, err);
+	if (rc == NP_OK && options->anonymous)
+		put_anonymous(&anonymous, json, &aliases);
+	np_vec_release(&aliases.list);
+	if (rc < 0)
+		return rc;
+	*run = anonymous.failed ? NULL : strdup(options->anonymous ? anonymous.text : json);
+	return *run ? NP_OK : np_fail_nomem(err, "the page");
+}
+
+int np_run_page_add(struct np_run_page *page, const struct np_analysis *analysis,
+		    const struct np_run_page_options *options, struct np_err *err)
+{
+	struct page_model model = { 0 };
+	struct np_jsonout out;
+	int rc = page_model_build(analysis, options, &model, err);
+
+	if (rc < 0)
+		return rc;
 	np_jsonout_init(&out, NULL);
-	rc = page_put_data(&out, model, options, err);
+	rc = page_put_data(&out, &model, options, err);
 	if (rc == NP_OK)
 		rc = np_jsonout_finish(&out, err);
-	if (rc == NP_OK && options->anonymous)
-		rc = find_aliases(model->analysis->run, options->input, &aliases, err);
-	if (rc == NP_OK && options->anonymous)
-		put_anonymous(&anonymous, out.buf.text, &aliases);
-	if (rc == NP_OK && anonymous.failed)
-		rc = np_fail_nomem(err, "the page");
 	if (rc == NP_OK)
-		put_markup(stream, options->anonymous ? anonymous.text : out.buf.text, options);
-	if (rc == NP_OK && (fflush(stream) != 0 || ferror(stream)))
-		rc = np_fail(err, NP_E_IO, "writing the page: %s", strerror(errno));
-	np_vec_release(&aliases.list);
+		rc = keep(page, analysis, options, out.buf.text, err);
+	page->chinese = options->chinese;
+	if (rc == NP_OK && !page->title && !options->anonymous) {
+		page->title = strdup(options->input);
+		rc = page->title ? NP_OK : np_fail_nomem(err, "the page");
+	}
 	np_jsonout_release(&out);
+	page_model_release(&model);
 	return rc;
+}
+
+void np_run_page_release(struct np_run_page *page)
+{
+	for (size_t i = 0; i < page->runs.count; i++)
+		free(page->runs.item[i]);
+	np_vec_release(&page->runs);
+	free(page->title);
+	free(page->phase_ranks);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the charts of the page show, put together from the analysis of a run. */
-#include "report_page.h"
+#include "page_model.h"
 
 #include "npuprof/align.h"
 #include "npuprof/idmap.h"
@@ -22,6 +22,7 @@ void page_model_release(struct page_model *model)
 	free(model->parts);
 	np_vec_release(&model->pairs);
 	free(model->part_steps);
+	free(model->kept);
 	np_flows_release(&model->flows);
 	np_strips_release(&model->strips);
 }
@@ -219,6 +220,28 @@ static void add_memory(struct cell_sums *sums)
 	}
 }
 
+/* Cells of activity and times of a rank go together. */
+static void add_frequencies(struct cell_sums *sums)
+{
+	const struct page_model *model = sums->model;
+
+	for (size_t lane = 0; lane < model->lane_count && model->frequencies; lane++) {
+		const struct page_lane *of = &model->lanes[lane];
+		const struct np_rank *rank = model->analysis->run->ranks[of->rank];
+		const double *mean = model->frequencies->ranks[of->rank].mean;
+
+		for (size_t i = 0; mean && i < rank->activity.cells.count; i++) {
+			const struct np_step_time *time = &rank->times.item[i];
+			uint32_t column =
+				np_idmap_get(sums->columns, rank->steps.item[time->step].id);
+
+			if (time->device == of->device && column != NP_IDMAP_NONE &&
+			    !isnan(mean[i]))
+				add_to_cell(sums, PAGE_FREQUENCY, lane, column, llround(mean[i]));
+		}
+	}
+}
+
 static void divide(struct cell_sums *sums)
 {
 	const struct page_model *model = sums->model;
@@ -275,6 +298,7 @@ static int fill_cells(struct page_model *model, struct np_err *err)
 	if (rc == NP_OK) {
 		add_caused(&sums);
 		add_memory(&sums);
+		add_frequencies(&sums);
 		divide(&sums);
 	}
 	free(sums.count);
@@ -283,7 +307,15 @@ static int fill_cells(struct page_model *model, struct np_err *err)
 	return rc;
 }
 
-/* The cells of a column, of the lanes of one stage: what is far above their median. */
+/* Is a value far from the median, on the bad side: above, but for the frequency? */
+static bool is_outlier(enum page_quantity quantity, double value, double median, double spread)
+{
+	if (quantity == PAGE_FREQUENCY)
+		return value < median - 6 * spread && value < 0.98 * median;
+	return value > median + 6 * spread && value > 1.05 * median;
+}
+
+/* The cells of a column, of the lanes of one stage: what is far from their median. */
 static void mark_column(struct page_model *model, enum page_quantity quantity, size_t column,
 			int32_t stage, double *room)
 {
@@ -307,8 +339,7 @@ static void mark_column(struct page_model *model, enum page_quantity quantity, s
 		size_t cell = lane * model->column_count + column;
 		int64_t value = model->cells[quantity][cell];
 
-		if (value != NP_UNKNOWN && (double)value > median + 6 * spread &&
-		    (double)value > 1.05 * median &&
+		if (value != NP_UNKNOWN && is_outlier(quantity, (double)value, median, spread) &&
 		    np_cluster_stage_at(cluster, model->lanes[lane].rank) == stage)
 			model->outliers[cell] |= (uint8_t)(1U << quantity);
 	}
@@ -624,6 +655,13 @@ static int find_pairs(struct page_model *model, struct np_err *err)
 			add_pairs(cause, &waits->item[first], &waits->item[last], &top_victims,
 				  sums[top_causes.place[cause->rank]]);
 	}
+	model->kept = calloc(ranks + 1, sizeof(*model->kept));
+	if (rc == NP_OK && !model->kept)
+		rc = np_fail_nomem(err, "the page");
+	for (size_t i = 0; i < top_causes.count && rc == NP_OK; i++)
+		model->kept[top_causes.ranks[i]] |= PAGE_CAUSE;
+	for (size_t i = 0; i < top_victims.count && rc == NP_OK; i++)
+		model->kept[top_victims.ranks[i]] |= PAGE_VICTIM;
 	if (rc == NP_OK)
 		rc = keep_pairs(model, &top_causes, &top_victims, sums, err);
 	free(top_causes.sums);
@@ -669,10 +707,10 @@ static int try_subsets(struct page_model *model, size_t threads, struct np_err *
 
 /* --- all ------------------------------------------------------------------------------------- */
 
-int page_model_build(const struct np_analysis *analysis, size_t threads, struct page_model *ret,
-		     struct np_err *err)
+int page_model_build(const struct np_analysis *analysis, const struct np_run_page_options *options,
+		     struct page_model *ret, struct np_err *err)
 {
-	struct page_model model = { .analysis = analysis };
+	struct page_model model = { .analysis = analysis, .frequencies = options->frequencies };
 	int rc = find_lanes(&model, err);
 
 	find_columns(&model);
@@ -692,7 +730,7 @@ int page_model_build(const struct np_analysis *analysis, size_t threads, struct 
 					&analysis->pipeline, analysis->verdict.named, &model.strips,
 					err);
 	if (rc == NP_OK && analysis->replay)
-		rc = try_subsets(&model, threads, err);
+		rc = try_subsets(&model, options->threads, err);
 	if (rc == NP_OK)
 		*ret = model;
 	else

@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef NP_REPORT_PAGE_H
-#define NP_REPORT_PAGE_H
+#ifndef NP_PAGE_MODEL_H
+#define NP_PAGE_MODEL_H
 
 /*
- * The page of a run
- * =================
+ * What the charts of the page show
+ * ================================
  *
- * One HTML file that needs nothing else: markup (page.html), style (page.css), script
- * (page.js) and, as JSON, what is shown and nothing beyond. The figures are those of the
- * analysis; what a chart needs and no table has (means over steps where there are too
- * many to draw, sums by leaf) is put together in report_page_model.c. The script draws, and
- * computes nothing but lengths and colours.
+ * The figures are those of the analysis; what a chart needs and no table has (means over steps
+ * where there are too many to draw, sums by leaf, subsets of repairs) is put together here. The
+ * script of the page draws, and computes nothing but lengths and colours.
  */
 
-#include <stdio.h>
-
-#include "npuprof/analysis.h"
 #include "npuprof/flows.h"
-#include "npuprof/jsonout.h"
+#include "npuprof/run_page.h"
 
 /* Columns of the heat map, repairs that can be combined, leaves of a bar, at most. */
 #define PAGE_COLUMNS     20
@@ -40,7 +35,8 @@ enum page_quantity {
 	PAGE_COMPUTING,
 	PAGE_CAUSED, /* waiting of others that began here */
 	PAGE_WAITED,
-	PAGE_IDLE, /* free and between steps */
+	PAGE_IDLE,      /* free and between steps */
+	PAGE_FREQUENCY, /* MHz, mean of the AI cores */
 	PAGE_MEMORY,
 	PAGE_QUANTITIES,
 };
@@ -58,6 +54,9 @@ struct page_pair {
 	np_ns ns;
 };
 
+#define PAGE_CAUSE  1U
+#define PAGE_VICTIM 2U
+
 struct page_model {
 	const struct np_analysis *analysis;
 	struct page_lane *lanes;
@@ -66,41 +65,30 @@ struct page_model {
 	size_t column_count;
 	/* By lane, then column; NP_UNKNOWN; of several steps the mean. */
 	int64_t *cells[PAGE_QUANTITIES];
-	uint8_t *outliers; /* by cell: bits of quantities far above what others have */
+	/* By cell: bits of quantities far above what others have; of the frequency, far below. */
+	uint8_t *outliers;
 	/* Where the time goes: by lane, then leaf, over the steps that have a length. */
 	NP_VEC(char *) leaves;
 	np_ns *parts;
 	size_t *part_steps; /* by lane: how many; 0 without a partition */
 	struct np_flows flows;
 	NP_VEC(struct page_pair) pairs; /* of those that are charged most, and waited most */
+	uint8_t *kept;                  /* by rank: bits PAGE_CAUSE and PAGE_VICTIM of these */
 	struct np_strips strips;
+	const struct np_frequencies *frequencies; /* NULL: were not read */
 	/* The best single repairs, and the step with each subset of them, by its bits. */
 	struct np_fix fixes[PAGE_REPAIRS];
 	size_t fix_count;
 	np_ns subsets[1U << PAGE_REPAIRS];
 };
 
-/* On so many threads (0: one per processor). The analysis outlives the model. */
-int page_model_build(const struct np_analysis *analysis, size_t threads, struct page_model *ret,
-		     struct np_err *err) NP_MUST_USE;
+/* The analysis and what the options name outlive the model. */
+int page_model_build(const struct np_analysis *analysis, const struct np_run_page_options *options,
+		     struct page_model *ret, struct np_err *err) NP_MUST_USE;
 void page_model_release(struct page_model *model);
-
-/* How it is presented. */
-struct page_options {
-	const char *input; /* what the user called it */
-	const char *language;
-	bool anonymous; /* no names of hosts, paths, jobs */
-	/* Further members of the data: findings of the advisor, a comparison; may be NULL. */
-	int (*put_more)(struct np_jsonout *out, void *context, struct np_err *err);
-	void *context;
-};
 
 /* The data as one JSON object. */
 int page_put_data(struct np_jsonout *out, const struct page_model *model,
-		  const struct page_options *options, struct np_err *err) NP_MUST_USE;
+		  const struct np_run_page_options *options, struct np_err *err) NP_MUST_USE;
 
-/* The whole page. */
-int page_write(FILE *stream, const struct page_model *model, const struct page_options *options,
-	       struct np_err *err) NP_MUST_USE;
-
-#endif /* NP_REPORT_PAGE_H */
+#endif /* NP_PAGE_MODEL_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef NP_REPORT_PAGE_ASSETS_H
-#define NP_REPORT_PAGE_ASSETS_H
+#ifndef NP_PAGE_ASSETS_H
+#define NP_PAGE_ASSETS_H
 
 /* The files of the page as the build embeds them (cmake/NpEmbed.cmake). */
 
@@ -15,4 +15,4 @@ extern const char page_js[];
 extern const size_t page_js_size;
 extern const char page_js_sha256[];
 
-#endif /* NP_REPORT_PAGE_ASSETS_H */
+#endif /* NP_PAGE_ASSETS_H */

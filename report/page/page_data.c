@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The data of the page as JSON: what is drawn, in columns, so that a thousand ranks stay small. */
-#include "report_page.h"
+#include "page_model.h"
 
 #include "cli/prepare/input_json.h"
 #include "cli/prepare/trust_json.h"
@@ -102,6 +102,11 @@ static int64_t lane_reserved(const struct page_model *model, const struct page_l
 	return most;
 }
 
+static int64_t lane_rated(const struct page_model *model, const struct page_lane *lane)
+{
+	return model->frequencies ? model->frequencies->ranks[lane->rank].rated : NP_UNKNOWN;
+}
+
 static const struct {
 	const char *name;
 	lane_value *value;
@@ -116,6 +121,7 @@ static const struct {
 	{ "cost_ns", lane_cost },
 	{ "recovered_ns", lane_saved },
 	{ "reserved_bytes", lane_reserved },
+	{ "rated_mhz", lane_rated },
 };
 
 static void put_hosts(struct np_jsonout *out, const struct page_model *model)
@@ -186,9 +192,10 @@ static void put_columns(struct np_jsonout *out, const struct page_model *model)
 static void put_cells(struct np_jsonout *out, const struct page_model *model)
 {
 	static const char *const names[PAGE_QUANTITIES] = {
-		[PAGE_STEP] = "step_ns",     [PAGE_COMPUTING] = "computing_ns",
-		[PAGE_CAUSED] = "caused_ns", [PAGE_WAITED] = "waited_ns",
-		[PAGE_IDLE] = "idle_ns",     [PAGE_MEMORY] = "memory_bytes",
+		[PAGE_STEP] = "step_ns",        [PAGE_COMPUTING] = "computing_ns",
+		[PAGE_CAUSED] = "caused_ns",    [PAGE_WAITED] = "waited_ns",
+		[PAGE_IDLE] = "idle_ns",        [PAGE_FREQUENCY] = "frequency_mhz",
+		[PAGE_MEMORY] = "memory_bytes",
 	};
 
 	np_jsonout_object(out, "outliers");
@@ -399,7 +406,7 @@ static void put_communicator(struct np_jsonout *out, const struct page_model *mo
 
 /* What stands for a rank in a flow: null is not profiled; beside them: */
 #define FLOW_NOBODY -1 /* nobody that is known */
-#define FLOW_OTHERS -2 /* ranks with less than a hundredth of a communicator each */
+#define FLOW_OTHERS -2 /* ranks with little of all, and of a communicator each */
 
 /* [communicator, rank, ns] */
 static void put_flow_row(struct np_jsonout *out, uint32_t of, int64_t rank, np_ns ns)
@@ -421,7 +428,7 @@ static int64_t flow_rank(const struct page_model *model, const struct np_flow *f
 
 /* The rows of one communicator, [first, last). */
 static void put_flow_of(struct np_jsonout *out, const struct page_model *model,
-			const struct np_flow *first, const struct np_flow *last)
+			const struct np_flow *first, const struct np_flow *last, unsigned as)
 {
 	np_ns total = 0;
 	np_ns others = 0;
@@ -431,7 +438,7 @@ static void put_flow_of(struct np_jsonout *out, const struct page_model *model,
 	for (const struct np_flow *each = first; each < last; each++) {
 		int64_t rank = flow_rank(model, each);
 
-		if (rank >= 0 && each->ns < total / 100)
+		if (rank >= 0 && each->ns < total / 100 && !(model->kept[each->rank] & as))
 			others += each->ns;
 		else
 			put_flow_row(out, each->of, rank, each->ns);
@@ -441,13 +448,13 @@ static void put_flow_of(struct np_jsonout *out, const struct page_model *model,
 }
 
 static void put_flow(struct np_jsonout *out, const char *key, const struct page_model *model,
-		     const np_flow_list *list)
+		     const np_flow_list *list, unsigned as)
 {
 	np_jsonout_array(out, key);
 	for (size_t i = 0, end; i < list->count; i = end) {
 		for (end = i; end < list->count && list->item[end].of == list->item[i].of;)
 			end++;
-		put_flow_of(out, model, &list->item[i], list->item + end);
+		put_flow_of(out, model, &list->item[i], list->item + end, as);
 	}
 	np_jsonout_end(out);
 }
@@ -586,8 +593,8 @@ static int put_communicators(struct np_jsonout *out, const struct page_model *mo
 		put_communicator(out, model, i);
 	np_jsonout_end(out);
 	np_jsonout_object(out, "flows");
-	put_flow(out, "causes", model, &model->flows.causes);
-	put_flow(out, "waits", model, &model->flows.waits);
+	put_flow(out, "causes", model, &model->flows.causes, PAGE_CAUSE);
+	put_flow(out, "waits", model, &model->flows.waits, PAGE_VICTIM);
 	put_pairs(out, model);
 	np_jsonout_end(out);
 	return put_operators(out, model, err);
@@ -878,7 +885,7 @@ static void put_job_findings(struct np_jsonout *out, const struct np_analysis *a
 /* --- all ------------------------------------------------------------------------------------- */
 
 int page_put_data(struct np_jsonout *out, const struct page_model *model,
-		  const struct page_options *options, struct np_err *err)
+		  const struct np_run_page_options *options, struct np_err *err)
 {
 	const struct np_analysis *analysis = model->analysis;
 	int rc;
@@ -886,7 +893,9 @@ int page_put_data(struct np_jsonout *out, const struct page_model *model,
 	np_jsonout_object(out, NULL);
 	np_jsonout_text(out, "schema", "npuprof.page/1");
 	np_jsonout_text(out, "version", analysis->version);
-	np_jsonout_text(out, "language", options->language);
+	np_jsonout_text(out, "phase", options->phase);
+	np_jsonout_text(out, "first", options->first);
+	np_jsonout_text(out, "timeline", options->timeline);
 	np_jsonout_bool(out, "anonymous", options->anonymous);
 	put_input_json(out, analysis->run, analysis->cluster, options->input, NULL);
 	put_verdict_json(out, &analysis->verdict);
