@@ -17,7 +17,7 @@ const words = {
   "Repairs": "修复收益", "Findings": "调优建议", "Memory": "内存", "Experts": "专家负载", "Trust": "可信度", "Glossary": "术语",
   "what the repair gains, and what else would": "该修复与其他修复的收益", "all findings with their evidence": "全部建议及证据", "who waited for whom, on one clock": "统一时钟下谁在等谁", "what was recorded, and the switches for what was not": "采集了什么；未采集的用什么开关",
   "change by rank": "各 rank 的变化", "own work": "自身工作", "noise": "噪声", "The axis begins at": "横轴起点", "pass": "通过", "fail": "未通过", "inconclusive": "无法判定", "regression": "变慢", "improvement": "变快", "untested": "未检验",
-  "communicators": "通信域", "to": "到", "from": "从", "logarithmic": "对数刻度", "kind": "类型", "comparable links": "同类链路", "The step of median length, one rank of each stage, on the common clock": "时长居中的 step，每个流水级一个 rank，统一时钟", "figures": "数值",
+  "communicators": "通信域", "to": "到", "from": "从", "logarithmic": "对数刻度", "too little for a bandwidth": "数据太少，无法得出带宽", "kind": "类型", "comparable links": "同类链路", "The step of median length, one rank of each stage, on the common clock": "时长居中的 step，每个流水级一个 rank，统一时钟", "figures": "数值",
   "saves": "节省", "as it is, replayed": "现状（回放）", "nothing ticked": "未勾选", "Tokens that the experts of each rank got in all steps, and what the rank lost by waiting for those with more.": "各 rank 的专家在所有 step 收到的 token 数，以及因等待更多者而损失的时间。",
   "Clocks of the ranks": "各 rank 时钟", "by none": "无法比较", "by collectives": "由集合通信对齐", "by manifest": "由采集清单对齐", "error": "误差", "operators end before their last rank came, by at most": "个算子在最后一个 rank 到达前结束，最多早",
   "cause, victim": "根因、等待者", "rank:, host:, stage:": "rank:、host:、stage:", "matched operators": "已匹配算子", "clock error": "时钟误差", "span": "跨度", "exposed": "暴露", "root cause": "根因", "charge": "归因等待", "repair": "修复", "idle (free)": "空闲 (free)", "between steps": "step 之间", "warm-up, imbalance, tail": "预热、不均、末尾", "outlier": "离群值",
@@ -573,7 +573,9 @@ function showGroup(indices) {
 // Keep the largest, put the rest together.
 function largest(sums, most) {
   const all = sum([...sums.values()]);
-  const order = [...sums].filter((each) => each[1] >= .001 * all).sort((a, b) => b[1] - a[1]);
+  // A thousand ranks have little each.
+  const least = laneCount > 128 ? .001 : .01;
+  const order = [...sums].filter((each) => each[1] >= least * all).sort((a, b) => b[1] - a[1]);
   return new Set(order.slice(0, order.length > most ? most - 1 : most).map((each) => each[0]));
 }
 
@@ -686,7 +688,9 @@ function drawLinkMatrix(host, transport) {
   const rows = data.links.rows.filter((each) => (each[2] ?? "?") === transport && each[0] !== each[1] || (data.links.ends === "host" && (each[2] ?? "?") === transport));
   const ends = [...new Set(rows.flatMap((each) => [each[0], each[1]]))].sort((a, b) => a - b);
   const name = (end) => data.links.ends === "host" ? lanes.host[end] ?? "?" : String(end);
-  const speed = (each) => each[3] === null || !each[4] ? null : each[3] / each[4];
+  // A few bytes take as long as their latency: that is no bandwidth.
+  const little = (each) => each[3] !== null && each[3] < 1e6 && each[6] !== "slow";
+  const speed = (each) => each[3] === null || !each[4] || little(each) ? null : each[3] / each[4];
   const speeds = rows.map(speed).filter((value) => value !== null);
   let most = 1e-9;
   for (const value of speeds) if (value > most) most = value;
@@ -707,14 +711,14 @@ function drawLinkMatrix(host, transport) {
     const [src, dst, , size, took, expected, verdict, kind] = each;
     const gb = speed(each);
     image.append(sv("rect", { class: "mark " + heatClass(gb === null ? null : Math.log(Math.max(gb, most / 100)), Math.log(most / 100), Math.log(most) + 1e-9) + (verdict === "slow" ? " slow" : ""), x: label + cell * place.get(dst) + 1, y: label + cell * place.get(src) + 1, width: Math.max(cell - 2, 2), height: Math.max(cell - 2, 2), "data-link": src + "-" + dst,
-      tip: `${name(src)} → ${name(dst)} · ${transport}\n${gb === null ? "?" : figures(gb) + NBSP + "GB/s"} · ${bytes(size)} · ${time(took)}` + (verdict === "slow" ? `\n${T("slower than comparable links")} (${kind ?? "link"}): ${expected && size ? figures(size / expected) + NBSP + "GB/s" : "?"}` : "") }));
+      tip: `${name(src)} → ${name(dst)} · ${transport}\n${gb === null ? (little(each) ? T("too little for a bandwidth") : "?") : figures(gb) + NBSP + "GB/s"} · ${bytes(size)} · ${time(took)}` + (verdict === "slow" ? `\n${T("slower than comparable links")} (${kind ?? "link"}): ${expected && size ? figures(size / expected) + NBSP + "GB/s" : "?"}` : "") }));
     if (verdict === "slow" && cell >= 14) image.append(sv("text", { class: "inside", x: label + cell * place.get(dst) + cell / 2, y: label + cell * place.get(src) + cell / 2 + 5, "text-anchor": "middle" }, "×"));
   }
   const box = chart("links", rows.length, rows);
   box.append(image);
   const slow = rows.filter((each) => each[6] === "slow").slice(0, 12).map((each) => [name(each[0]) + " → " + name(each[1]), each[7] ?? "?", speed(each) === null ? "?" : figures(speed(each)) + NBSP + "GB/s", each[5] && each[3] ? figures(each[3] / each[5]) + NBSP + "GB/s" : "?"]);
   host.replaceChildren(box, slow.length ? table([T("slow"), T("kind"), T("bandwidth"), T("comparable links")], slow, [2, 3]) : "",
-    speeds.length ? el("div", { class: "legend" }, el("span", {}, "≤ " + figures(most / 100) + NBSP + "GB/s"), el("span", {}, sv("svg", { width: 162, height: 12 }, [...Array(9).keys()].map((i) => sv("rect", { class: "h" + i, x: i * 18, width: 18, height: 12 })))), el("span", {}, figures(most) + NBSP + "GB/s"), el("span", { class: "soft" }, T("logarithmic")), slow.length ? swatch("slow h5", T("slower than comparable links")) : null) : "");
+    speeds.length ? el("div", { class: "legend" }, el("span", {}, "≤ " + figures(most / 100) + NBSP + "GB/s"), el("span", {}, sv("svg", { width: 162, height: 12 }, [...Array(9).keys()].map((i) => sv("rect", { class: "h" + i, x: i * 18, width: 18, height: 12 })))), el("span", {}, figures(most) + NBSP + "GB/s"), el("span", { class: "soft" }, T("logarithmic")), rows.some((each) => speed(each) === null) ? swatch("nothing", T("too little for a bandwidth")) : null, slow.length ? swatch("slow h5", T("slower than comparable links")) : null) : "");
 }
 
 function drawLinks() {

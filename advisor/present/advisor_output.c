@@ -25,8 +25,12 @@ void say_problems(const struct adv_problems *problems)
 }
 
 const char *const advisor_formats[] = {
-	[ADVISOR_TABLE] = "table", [ADVISOR_JSON] = "json",   [ADVISOR_CSV] = "csv",
-	[ADVISOR_MD] = "md",       [ADVISOR_SARIF] = "sarif", [ADVISOR_HTML] = "html",
+	[ADVISOR_TABLE] = "table",
+	[ADVISOR_JSON] = "json",
+	[ADVISOR_CSV] = "csv",
+	[ADVISOR_MD] = "md",
+	[ADVISOR_SARIF] = "sarif",
+	[ADVISOR_HTML] = "html",
 	NULL,
 };
 

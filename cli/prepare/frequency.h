@@ -5,8 +5,6 @@
 #include "npuprof/detail.h"
 #include "npuprof/whatif.h"
 
-struct np_rank;
-
 /*
  * The clocks of the AI cores of all ranks in their steps: reads the profiles once
  * more, so it is done only for who asks for the repair. Ranks without samples have
@@ -20,6 +18,7 @@ int prepare_frequencies(const struct np_run *run, size_t threads, struct np_freq
  * of one are taken from the sections of its detail that are named here.
  */
 #define PREPARE_FREQUENCY (NP_DETAIL_FREQUENCY | NP_DETAIL_DEVICE)
+struct np_rank;
 int prepare_frequencies_init(const struct np_run *run, struct np_frequencies *ret,
 			     struct np_err *err) NP_MUST_USE;
 int prepare_frequency_take(const struct np_rank *rank, const struct np_detail *detail,

@@ -122,12 +122,59 @@ run "$npuprof" report -q -d "$work/run" --base "$work/nowhere"
 expect_exit 2
 expect_stderr_has 'nowhere'
 
-behaviour 'each phase of a job has a page of its own'
+behaviour 'the phases of a job are on one page, with what each found and when it was at work'
 run "$synth" -q -o "$work/phases" --ranks 2 --steps 2 --layers 2 --layout verl
 run "$npuprof" report -d "$work/phases" -o "$work/p.html"
 expect_exit 0
-expect_equal "$(grep -c '^/.*/[^/]*[.]p[.]html$' "$work/stdout")" "$(find "$work" -maxdepth 1 -name '*.p.html' | wc -l)"
-expect 'there are several' test "$(find "$work" -maxdepth 1 -name '*.p.html' | wc -l)" -gt 1
-run "$npuprof" report -d "$work/phases" -o -
+expect_equal "$(cat "$work/stdout")" "$work/p.html"
+"$npuprof" cluster -q -d "$work/phases" -o "$work/out" -f json >"$work/phases.json"
+expect_equal "$(data "$work/p.html" '[[p["phase"], p["verdict"]["text"]] for p in d["phases"]], d["phase_ranks"]')" \
+	"$(python3 - "$work/phases.json" <<'EOF'
+import json, sys
+c = json.load(open(sys.argv[1]))
+print(([[p["phase"], p["verdict"]["text"]] for p in c["phases"]], c["phase_ranks"]))
+EOF
+)"
+run "$npuprof" report -q -d "$work/phases" --phase rollout -o -
+expect_exit 0
+cp "$work/stdout" "$work/rollout.html"
+expect_equal "$(data "$work/rollout.html" '"phases" in d, d["phase"]')" "(False, 'rollout')"
+expect_equal "$(find "$work" -maxdepth 1 -name '*.p.html' | wc -l)" 0
+
+behaviour 'a trace of what shows the verdict goes beside the page, which links to it'
+run "$npuprof" report -d "$work/run" --timeline -o "$work/linked.html"
+expect_exit 0
+expect_equal "$(cat "$work/stdout")" "$work/linked.timeline.json.gz
+$work/linked.html"
+expect_equal "$(data "$work/linked.html" 'd["timeline"]')" linked.timeline.json.gz
+expect_equal "$(gzip -dc "$work/linked.timeline.json.gz" | grep -c '"process_name".*rank 3')" 1
+run "$npuprof" report -d "$work/run" --timeline -o -
 expect_exit 2
-expect_stderr_has 'choose one with --phase'
+expect_stderr_has '--timeline writes a file beside the page'
+
+behaviour 'advisor and compare write the same page, their section first'
+for page in advisor compare; do
+	if [ $page = advisor ]; then
+		run "$npuprof" advisor -q -d "$work/run" -f html
+		expect_exit 0
+	else
+		run "$npuprof" compare -q "$work/base" "$work/run" -f html --no-stats --fail-on 'step>1%'
+		expect_exit 4
+	fi
+	cp "$work/stdout" "$work/$page.html"
+	for member in verdict cells parts flows repairs communicators; do
+		expect_equal "$(data "$work/$page.html" "d['$member']" | sha256sum)" "$(data "$work/page.html" "d['$member']" | sha256sum)"
+	done
+done
+expect_equal "$(data "$work/advisor.html" 'd["first"]')" findings
+"$npuprof" advisor -q -d "$work/run" -f json >"$work/advisor.json"
+expect_equal "$(data "$work/advisor.html" '[[f["rule"], f["gain_ns"]] for f in d["findings"]]')" \
+	"$(python3 -c 'import json,sys; print([[f["rule"], f["gain_ns"]] for f in json.load(open(sys.argv[1]))["findings"]])' "$work/advisor.json")"
+expect_equal "$(data "$work/compare.html" 'd["first"], d["difference"]["gate"]["result"], len(d["findings"]) > 0')" "('difference', 'fail', True)"
+run "$npuprof" advisor -q -d "$work/phases" -f html
+expect_exit 0
+cp "$work/stdout" "$work/advisor.html"
+expect_equal "$(data "$work/advisor.html" 'len(d["phases"]), all(p["findings"] for p in d["phases"])')" "(3, True)"
+
+behaviour 'clocks of the AI cores are on it where they were sampled'
+expect_equal "$(data "$work/page.html" 'all(900 < c < 2500 for row in d["cells"]["frequency_mhz"] for c in row)')" True
