@@ -845,6 +845,7 @@ function drawPhases() {
     return [each.phase ?? "?", each.input.ranks_used, known.length ? time(Math.round(mean(known))) : "?", each.verdict.text];
   }), [1, 2]);
   const rows = (whole.phase_ranks || []).slice(0, 256);
+  for (const each of whole.phases_failed || []) verdicts.querySelector("tbody").append(el("tr", {}, el("td", {}, each.phase), el("td", { class: "n" }, "0"), el("td", { class: "n" }, "?"), el("td", {}, each.reason)));
   section("phases", T("Phases"), verdicts, rows.length ? [el("h3", {}, T("Time on the device, idle within, and shared with other phases on the same NPU")),
     table([T("phase"), T("rank"), T("device"), T("time"), T("idle"), T("with other phases")], rows.map((each) => [each.phase, each.rank, each.device ?? "?", time(each.time_ns), time(each.idle_ns), time(each.overlap_ns)]), [1, 2, 3, 4, 5])] : null);
   charts.phases = { marks: whole.phases.length, values: whole.phases.map((each) => each.phase) };

@@ -223,7 +223,7 @@ static void put_text(FILE *stream, const char *text)
 /* The data of one run, or of the phases of a job. */
 static void put_runs(FILE *stream, const struct np_run_page *page)
 {
-	if (page->runs.count == 1) {
+	if (page->runs.count == 1 && !page->phase_ranks) {
 		put_data(stream, page->runs.item[0]);
 		return;
 	}
