@@ -41,6 +41,11 @@ set(launch_own main coord/join coord/coord_mpi cmd_collect cmd_ctl)
 foreach(own ${launch_own})
   list(REMOVE_ITEM launch_sources ${PROJECT_SOURCE_DIR}/collect/launch/${own}.c)
 endforeach()
+# What launchers prove each other with is linked by who uses it: npuprof itself shall not need libsodium.
+pkg_check_modules(SODIUM REQUIRED IMPORTED_TARGET libsodium)
+list(REMOVE_ITEM launch_sources ${PROJECT_SOURCE_DIR}/collect/launch/coord/proof.c)
+add_library(npproof STATIC collect/launch/coord/proof.c)
+target_link_libraries(npproof PUBLIC npbase PkgConfig::SODIUM)
 add_library(nplaunch STATIC ${launch_sources})
 target_compile_definitions(nplaunch PRIVATE NP_LIBRARY_DIR="${CMAKE_INSTALL_LIBDIR}")
 target_link_libraries(nplaunch PUBLIC npcli npformat npprotocol)
@@ -49,7 +54,7 @@ target_sources(npuprof PRIVATE collect/launch/cmd_collect.c collect/launch/cmd_c
 target_link_libraries(npuprof PRIVATE nplaunch)
 
 add_executable(npuprof-collect collect/launch/main.c collect/launch/coord/join.c collect/launch/cmd_collect.c)
-target_link_libraries(npuprof-collect PRIVATE nplaunch)
+target_link_libraries(npuprof-collect PRIVATE nplaunch npproof)
 install(TARGETS npuprof-collect RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 
 # For applications that are MPI programs: tells the launchers of each other in MPI_Init.

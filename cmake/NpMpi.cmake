@@ -79,7 +79,7 @@ endif()
 # when a launcher has started them. Beside the program, where it looks first.
 foreach(family ${np_mpis})
   add_library(npuprof_mpi-${family} MODULE core/mpi/procs_mpi.c core/mpi/mpi_library.c
-    collect/launch/coord/coord_mpi.c core/base/err.c core/base/buf.c core/base/vec.c)
+    collect/launch/coord/coord_mpi.c collect/launch/coord/event.c core/base/err.c core/base/buf.c core/base/vec.c)
   target_link_libraries(npuprof_mpi-${family} PRIVATE np_flags np_mpi_${family})
   set_target_properties(npuprof_mpi-${family} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
   add_dependencies(npuprof npuprof_mpi-${family})

@@ -66,7 +66,7 @@ foreach(source ${unit_tests})
     target_link_libraries(${program} PRIVATE npinject)
   endif()
   if(program MATCHES "^test_collect_")
-    target_link_libraries(${program} PRIVATE nplaunch)
+    target_link_libraries(${program} PRIVATE nplaunch npproof)
   endif()
   add_test(NAME ${test} COMMAND ${program})
   set_tests_properties(${test} PROPERTIES SKIP_RETURN_CODE 77
@@ -113,7 +113,8 @@ foreach(source ${fuzz_targets})
   string(REPLACE "fuzz_" "" parser ${program})
   file(GLOB corpus CONFIGURE_DEPENDS tests/fuzz/corpus/${parser}/*)
   add_executable(corpus_${parser} ${source} $<TARGET_OBJECTS:npfuzz>)
-  target_link_libraries(corpus_${parser} PRIVATE npcli npmeasure npcompare npadvisor npmemory)
+  target_link_libraries(corpus_${parser} PRIVATE npcli npmeasure npcompare npadvisor npmemory nplaunch
+    npproof)
   add_test(NAME fuzz.${parser} COMMAND corpus_${parser} ${corpus})
 endforeach()
 

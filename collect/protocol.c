@@ -245,15 +245,68 @@ static size_t np_message_size(const struct np_message *message)
 	return offsetof(struct np_message, text) + strnlen(message->text, NP_MESSAGE_TEXT - 1) + 1;
 }
 
+/* What the numbers of a message may be; NP_UNKNOWN is always one of them. */
+struct message_rule {
+	bool known;
+	int64_t step_least;
+	int64_t step_most;
+	int64_t value_least;
+	int64_t value_most;
+};
+
+/* No counter of an application comes near this, and sums of some do not overflow. */
+#define MANY       (INT64_C(1) << 53)
+#define MANY_BYTES (INT64_C(1) << 56)
+
+#define STEPS  -1, MANY
+#define COUNT  -1, INT32_MAX
+#define NUMBER INT64_MIN, INT64_MAX
+#define BYTES  0, MANY_BYTES
+
+/* One row for every type (protocol.h says what each number is). */
+static const struct message_rule message_rules[] = {
+	[NP_MSG_HELLO] = { true, NUMBER, NUMBER },
+	[NP_MSG_ATTACHED] = { true, COUNT, COUNT },
+	[NP_MSG_SOURCE] = { true, NUMBER, 0, NP_STEP_SOURCES - 1 },
+	[NP_MSG_STEP] = { true, STEPS, NUMBER },
+	[NP_MSG_WINDOW_OPEN] = { true, STEPS, NUMBER },
+	[NP_MSG_WINDOW_CLOSED] = { true, STEPS, BYTES },
+	[NP_MSG_PROF_CODE] = { true, NUMBER, NUMBER },
+	[NP_MSG_PROF_ERROR] = { true, NUMBER, NUMBER },
+	[NP_MSG_SELF_PROFILING] = { true, NUMBER, NUMBER },
+	[NP_MSG_BYTES] = { true, STEPS, BYTES },
+	[NP_MSG_COMM] = { true, COUNT, COUNT },
+	[NP_MSG_ACCEPTED] = { true, STEPS, NUMBER },
+	[NP_MSG_TOO_LATE] = { true, STEPS, NUMBER },
+	[NP_MSG_PONG] = { true, NUMBER, NUMBER },
+	[NP_MSG_DONE] = { true, NUMBER, COUNT },
+	[NP_MSG_REFUSED] = { true, NUMBER, NUMBER },
+	[NP_MSG_RENDEZVOUS] = { true, NUMBER, NUMBER },
+	[NP_MSG_STOP] = { true, STEPS, NUMBER },
+	[NP_MSG_START] = { true, STEPS, STEPS },
+	[NP_MSG_PING] = { true, NUMBER, NUMBER },
+	[NP_MSG_CANCEL] = { true, NUMBER, NUMBER },
+};
+
+static bool is_within(int64_t number, int64_t least, int64_t most)
+{
+	return number == NP_UNKNOWN || (number >= least && number <= most);
+}
+
 /* Is what was received (into *message, `size` bytes) a message of this protocol? Ends its text. */
-static bool np_message_valid(struct np_message *message, size_t size)
+bool np_message_check(struct np_message *message, size_t size)
 {
 	size_t head = offsetof(struct np_message, text);
+	const struct message_rule *rule;
 
-	if (size <= head || size > sizeof(*message) || message->version != NP_PROTOCOL_VERSION)
+	if (size <= head || size > sizeof(*message) || message->version != NP_PROTOCOL_VERSION ||
+	    message->type >= NP_COUNT(message_rules))
 		return false;
+	rule = &message_rules[message->type];
 	message->text[size - head - 1] = '\0';
-	return true;
+	return rule->known && message->rank >= -1 && message->pid > 0 &&
+	       is_within(message->step, rule->step_least, rule->step_most) &&
+	       is_within(message->value, rule->value_least, rule->value_most);
 }
 
 bool np_message_send(int fd, const struct np_message *message)
@@ -266,7 +319,7 @@ int np_message_receive(int fd, struct np_message *ret)
 	for (;;) {
 		ssize_t size = recv(fd, ret, sizeof(*ret), MSG_DONTWAIT);
 
-		if (size > 0 && np_message_valid(ret, (size_t)size))
+		if (size > 0 && np_message_check(ret, (size_t)size))
 			return 1;
 		if (size == 0)
 			return -1;

@@ -22,8 +22,8 @@
  * that starts python gives three HELLOs and one ATTACHED. The listener accepts
  * all of them and drops a peer whose SO_PEERCRED uid is not its own; so does the library.
  *
- * Both sides are of one installation on one machine: a message is a struct and a
- * check of its size and version is enough.
+ * Both sides are of one installation on one machine: a message is a struct. Its size, version,
+ * type and numbers are checked where it is received (np_message_check()), and nowhere else.
  *
  * The library never waits for the launcher. A message that does not fit into the
  * socket is dropped and counted (DONE says how many). Without a launcher it acts
@@ -216,6 +216,12 @@ void np_message_init(struct np_message *message, enum np_message_type type, int3
 
 /* Send one message, or false if it cannot be done at once. Never waits, never raises SIGPIPE. */
 bool np_message_send(int fd, const struct np_message *message);
+
+/*
+ * Is what was received (into *message, `size` bytes) a message of this protocol, with numbers that
+ * its type can have? Ends its text.
+ */
+bool np_message_check(struct np_message *message, size_t size);
 
 /*
  * Take one message if there is one: 1, 0 (nothing now), or -1 when the peer is

@@ -12,7 +12,7 @@ set -eu
 packages="
 	gcc libc6-dev cmake ninja-build pkg-config
 	libsqlite3-dev libjansson-dev libpcre2-dev zlib1g-dev
-	libopenmpi-dev openmpi-bin libmpich-dev mpich
+	libopenmpi-dev openmpi-bin libmpich-dev mpich libsodium-dev
 	libxlsxwriter-dev libcmocka-dev sqlite3 clang-format shellcheck python3 zsh fish"
 
 # Without these tests of the page and of the timeline are skipped.

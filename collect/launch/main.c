@@ -179,7 +179,10 @@ static int collect(const struct np_collect_line *line, char *const *app)
 	if (rc < 0)
 		return np_cmd_usage(&np_cmd_collect, "%s", err.text);
 	np_session_hold_signals();
-	if (np_join(&job, &line->options, &choice, &err) < 0)
+	rc = np_join(&job, &line->options, &choice, &err);
+	if (rc == NP_E_USAGE)
+		return np_cmd_usage(&np_cmd_collect, "%s", err.text);
+	if (rc < 0)
 		return np_report(NP_EXIT_FAILED, "%s", err.text);
 	np_job_say(&job, "coordination: %s (%s)", np_mode_name(job.mode), choice.reason);
 	/* Who cannot talk to the others yet believes them to be on this host. */

@@ -203,12 +203,57 @@ run timeout -k 5 30 "$collector" -o "$work/prof" --job alone --rdzv "127.0.0.1:$
 	--rdzv-timeout 2 -- sh -c ": >'$work/started'"
 expect_exit 1
 expect_stderr_has '1 of 2 launchers did not come within 2 s, the first of them is launcher 1'
+expect 'the secret of a job that did not begin is left' test ! -e "$work/prof/.npuprof-secret-alone"
 run timeout -k 5 30 "$collector" -o "$work/prof" --job alone --rdzv "127.0.0.1:$(free_port)" --nnodes 2 --node-rank 1 \
-	--rdzv-timeout 2 -- sh -c ": >'$work/started'"
+	--rdzv-timeout 1 -- sh -c ": >'$work/started'"
+expect_exit 1
+expect_stderr_has "launcher 0 has left no secret in '$work/prof/.npuprof-secret-alone' within 1 s" 'give NPUPROF_TOKEN'
+NPUPROF_TOKEN=0123456789abcdef run timeout -k 5 30 "$collector" -o "$work/prof" --job alone \
+	--rdzv "127.0.0.1:$(free_port)" --nnodes 2 --node-rank 1 --rdzv-timeout 2 -- sh -c ": >'$work/started'"
 expect_exit 1
 expect_stderr_has 'launcher 1 does not reach launcher 0 at 127.0.0.1 port' 'within 2 s'
 expect 'the application was started' test ! -e "$work/started"
 expect 'a directory was left' test ! -e "$work/prof/alone"
+
+behaviour 'tcp: nobody joins without the secret, or with another one'
+run timeout -k 5 30 "$collector" -o "$work/prof" --rdzv "127.0.0.1:$(free_port)" --nnodes 2 --node-rank 0 -- true
+expect_exit 2
+expect_stderr_has 'launchers on several nodes need a secret' 'NPUPROF_TOKEN' '--save-path'
+NPUPROF_TOKEN=short run timeout -k 5 30 "$collector" -o "$work/prof" --job other --rdzv "127.0.0.1:$(free_port)" \
+	--nnodes 2 --node-rank 0 -- true
+expect_exit 2
+expect_stderr_has 'less than 16 characters'
+port=$(free_port)
+for node in 0 1; do
+	env NPUPROF_TOKEN="0123456789abcdef$node" timeout -k 5 30 "$collector" -o "$work/prof" --job other \
+		--rdzv "127.0.0.1:$port" --nnodes 2 --node-rank $node --rdzv-timeout 3 -- sh -c ": >'$work/started'" \
+		>"$work/stdout.$node" 2>"$work/stderr.$node" &
+	node_pids[node]=$!
+done
+both_end
+expect_exit 1
+expect_equal "$status1" 1
+expect 'the application was started' test ! -e "$work/started"
+
+behaviour 'tcp: launcher 0 listens on the address of --rdzv, and the secret is on no command line'
+port=$(free_port)
+timeout -k 5 30 "$collector" -o "$work/prof" --job address --rdzv "127.0.0.1:$port" --nnodes 2 --node-rank 0 \
+	--rdzv-timeout 20 -- true >"$work/stdout.0" 2>"$work/stderr.0" &
+listening=$!
+hexport=$(printf '%04X' "$port")
+for ((i = 0; i < 400; i++)); do
+	grep -q ":$hexport .* 0A " /proc/net/tcp && break
+	sleep 0.05
+done
+expect 'it listens on one address' grep -q "0100007F:$hexport 00000000:0000 0A" /proc/net/tcp
+expect 'not on all' test "$(grep -c "00000000:$hexport 00000000:0000 0A" /proc/net/tcp)" = 0
+expect_equal "$(stat -c %a "$work/prof/.npuprof-secret-address")" 600
+expect 'the secret is not on the command line' \
+	test "$(tr '\0' '\n' <"/proc/$listening/cmdline" | grep -cFf "$work/prof/.npuprof-secret-address")" = 0
+kill "$listening"
+wait "$listening" || true
+expect 'one that is told to end says so' grep -q 'told to end while launchers were coming together' "$work/stderr.0"
+expect 'and leaves no secret' test ! -e "$work/prof/.npuprof-secret-address"
 
 behaviour 'tcp: wrong options'
 run "$collector" --rdzv nowhere --nnodes 2 --node-rank 0 -- true

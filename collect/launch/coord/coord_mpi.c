@@ -17,7 +17,7 @@ enum {
 struct outgoing {
 	MPI_Request request;
 	union {
-		struct np_event event;
+		char event[NP_EVENT_MOST_BYTES];
 		struct np_stamp stamp;
 	} body;
 };
@@ -148,29 +148,44 @@ static void post(struct mpi *coord, int to, int tag, const void *body, size_t si
 	MPI_Isend(&message->body, (int)size, MPI_BYTE, to, tag, coord->messages, &message->request);
 }
 
-/* Receive a message of `size` bytes if it is there. */
-static bool take(struct mpi *coord, int from, int tag, void *body, size_t size)
+/* Receive a message of at most `size` bytes if it is there: how many, and from whom; else -1. */
+static int take(struct mpi *coord, int from, int tag, void *body, size_t size, int *ret_from)
 {
 	MPI_Message message;
 	MPI_Status status;
 	int there = 0;
+	int got = 0;
 
 	MPI_Improbe(from, tag, coord->messages, &there, &message, &status);
 	if (!there)
-		return false;
-	MPI_Mrecv(body, (int)size, MPI_BYTE, &message, MPI_STATUS_IGNORE);
-	return true;
+		return -1;
+	MPI_Mrecv(body, (int)size, MPI_BYTE, &message, &status);
+	MPI_Get_count(&status, MPI_BYTE, &got);
+	*ret_from = status.MPI_SOURCE;
+	return got;
 }
 
 static void mpi_send(struct np_coord *coord, int to, const struct np_event *event)
 {
-	post(mpi_of(coord), to, TAG_EVENT, event, sizeof(*event));
+	char bytes[NP_EVENT_MOST_BYTES];
+
+	post(mpi_of(coord), to, TAG_EVENT, bytes, np_event_pack(event, bytes));
 }
 
-static bool mpi_poll(struct np_coord *coord, struct np_event *ret)
+static bool mpi_poll(struct np_coord *base, struct np_event *ret)
 {
-	reap(mpi_of(coord));
-	return take(mpi_of(coord), MPI_ANY_SOURCE, TAG_EVENT, ret, sizeof(*ret));
+	struct mpi *coord = mpi_of(base);
+	char bytes[NP_EVENT_MOST_BYTES];
+	int from;
+	int got;
+
+	reap(coord);
+	got = take(coord, MPI_ANY_SOURCE, TAG_EVENT, bytes, sizeof(bytes), &from);
+	if (got < 0)
+		return false;
+	if (!np_event_unpack(bytes, (size_t)got, base->size, from, base->rank, ret))
+		MPI_Abort(coord->comm, 1); /* another version of us, and a job that would hang */
+	return true;
 }
 
 static void mpi_send_stamp(struct np_coord *coord, int to, const struct np_stamp *stamp)
@@ -180,7 +195,10 @@ static void mpi_send_stamp(struct np_coord *coord, int to, const struct np_stamp
 
 static bool mpi_take_stamp(struct np_coord *coord, int from, struct np_stamp *ret)
 {
-	return take(mpi_of(coord), from, TAG_STAMP, ret, sizeof(*ret));
+	int source;
+
+	return take(mpi_of(coord), from, TAG_STAMP, ret, sizeof(*ret), &source) ==
+	       (int)sizeof(*ret);
 }
 
 static void mpi_leave(struct np_coord *coord)

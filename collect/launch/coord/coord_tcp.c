@@ -3,24 +3,31 @@
 #include "coord_tcp.h"
 
 #include <poll.h>
-#include <sys/random.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include "coord_backend.h"
 #include "npuprof/realtime.h"
 #include "npuprof/vec.h"
+#include "secret.h"
 #include "tcp_link.h"
 
 enum {
 	TICK_MS = 20,
-	PROTOCOL_VERSION = 1,
+	PROTOCOL_VERSION = 2,
 	DIAL_MS = 2000,
 	WELCOME_MS = 3000,
 	NAP_US = 100000,
+	/* For who has not proven anything. */
+	STRANGER_S = 5,
+	STRANGER_BYTES = 256,
+	STRANGERS = 64,
 };
 
 enum tcp_kind {
 	KIND_HELLO = 1,
+	KIND_CHALLENGE,
+	KIND_PROOF,
 	KIND_WELCOME,
 	KIND_BCAST,
 	KIND_GATHER,
@@ -35,7 +42,15 @@ struct tcp_hello {
 	uint32_t version;
 	int32_t rank;
 	int32_t size;
-	char token[64];
+	unsigned char nonce[NP_PROOF_BYTES];
+};
+
+/* Somebody who has come to rank 0 and not proven who it is. */
+struct tcp_stranger {
+	struct np_tcp_link link;
+	np_ns until;
+	bool challenged;
+	struct np_proof_meeting meeting;
 };
 
 /* What came for a thing that is done together. */
@@ -57,13 +72,13 @@ struct tcp_peer {
 
 struct tcp {
 	struct np_coord coord;
-	char token[64];
+	struct np_proof_key key;
 	int listener;
 	struct tcp_peer *peers; /* [coord.size]; those that are no peers of this rank stay unused */
 	NP_VEC(struct np_event) events;
-	NP_VEC(struct np_tcp_link) strangers; /* who has come and not said who it is */
-	int64_t left;                         /* rounds this rank has left */
-	int64_t rounds;                       /* rounds that all have left */
+	NP_VEC(struct tcp_stranger) strangers;
+	int64_t left;   /* rounds this rank has left */
+	int64_t rounds; /* rounds that all have left */
 };
 
 static inline struct tcp *tcp_of(struct np_coord *coord)
@@ -102,36 +117,55 @@ static void keep_event(struct tcp *tcp, const struct np_event *event)
 		*slot = *event;
 }
 
-static void hear(struct tcp *tcp, struct tcp_peer *peer, const struct np_tcp_link_message *message)
+static void keep_stamp(struct tcp_peer *peer, const struct np_stamp *stamp)
 {
+	struct np_stamp *slot = np_vec_add(&peer->stamps, NULL);
+
+	if (slot)
+		*slot = *stamp;
+}
+
+/* False: it cannot have been sent by this peer. */
+static bool hear(struct tcp *tcp, int rank, const struct np_tcp_link_message *message)
+{
+	struct tcp_peer *peer = &tcp->peers[rank];
 	struct np_event event;
-	struct np_stamp *stamp;
+	struct np_stamp stamp;
 
 	switch ((enum tcp_kind)message->kind) {
 	case KIND_EVENT:
-		if (message->length != sizeof(event))
-			break;
-		memcpy(&event, message->bytes, sizeof(event));
+		if (!np_event_unpack(message->bytes, message->length, tcp->coord.size, rank,
+				     tcp->coord.rank, &event))
+			return false;
 		keep_event(tcp, &event);
-		break;
+		return true;
 	case KIND_STAMP:
-		stamp = message->length == sizeof(*stamp) ? np_vec_add(&peer->stamps, NULL) : NULL;
-		if (stamp)
-			memcpy(stamp, message->bytes, sizeof(*stamp));
-		break;
+		if (message->length != sizeof(stamp))
+			return false;
+		memcpy(&stamp, message->bytes, sizeof(stamp));
+		if (stamp.number < NP_STAMP_ENOUGH)
+			return false;
+		keep_stamp(peer, &stamp);
+		return true;
 	case KIND_LEAVE:
 		peer->left++;
-		break;
+		return rank != 0 && message->length == 0;
 	case KIND_ALL_LEFT:
 		tcp->rounds++;
-		break;
-	case KIND_BCAST:
-	case KIND_GATHER:
+		return rank == 0 && message->length == 0;
 	case KIND_MAX:
+		if (message->length != sizeof(int64_t))
+			return false;
 		keep_part(peer, message);
-		break;
+		return true;
+	case KIND_BCAST:
+		keep_part(peer, message);
+		return rank == 0;
+	case KIND_GATHER:
+		keep_part(peer, message);
+		return rank != 0;
 	default:
-		break; /* KIND_WELCOME */
+		return false; /* the meeting is over */
 	}
 }
 
@@ -145,63 +179,114 @@ static void report_lost(struct tcp *tcp, int rank)
 	keep_event(tcp, &event);
 }
 
-/* Rank 0: one that has come says who it is. False: it is to be sent away. */
-static bool admit(struct tcp *tcp, struct np_tcp_link *stranger,
-		  const struct np_tcp_link_message *message)
+/* --- rank 0 and those who come -------------------------------------------- */
+
+/* The codes of both directions, as launcher 0 sees them or as who comes does. */
+static void seal(const struct np_proof_key *key, const struct np_proof_meeting *meeting, bool host,
+		 struct np_tcp_link *link)
 {
+	unsigned char to_host[NP_PROOF_BYTES];
+	unsigned char to_comer[NP_PROOF_BYTES];
+
+	np_proof_of_meeting(key, NP_PROOF_TO_HOST, meeting, to_host);
+	np_proof_of_meeting(key, NP_PROOF_TO_COMER, meeting, to_comer);
+	np_tcp_link_seal(link, host ? to_host : to_comer, host ? to_comer : to_host);
+}
+
+/* One says who it is, and is asked for proof. False: it is to be sent away. */
+static bool challenge(struct tcp *tcp, struct tcp_stranger *stranger,
+		      const struct np_tcp_link_message *message)
+{
+	struct np_proof_meeting *meeting = &stranger->meeting;
 	struct tcp_hello hello;
-	struct tcp_peer *peer;
 
 	if (message->kind != KIND_HELLO || message->length != sizeof(hello))
 		return false;
 	memcpy(&hello, message->bytes, sizeof(hello));
-	hello.token[sizeof(hello.token) - 1] = '\0';
 	if (hello.version != PROTOCOL_VERSION || hello.size != tcp->coord.size || hello.rank < 1 ||
-	    hello.rank >= tcp->coord.size || strcmp(hello.token, tcp->token) != 0)
+	    hello.rank >= tcp->coord.size)
 		return false;
-	peer = &tcp->peers[hello.rank];
-	if (peer->there || peer->link.lost)
-		return false;
-	peer->there = true;
-	np_tcp_link_use(&peer->link, stranger->fd);
-	/* What it has said after the greeting stays unread in the socket or comes along. */
-	peer->link.in = stranger->in;
-	stranger->in = (struct np_tcp_link_bytes){ 0 };
-	stranger->fd = -1;
-	np_tcp_link_close(stranger);
-	np_tcp_link_put_first(&peer->link, KIND_WELCOME);
+	meeting->rank = hello.rank;
+	meeting->size = hello.size;
+	memcpy(meeting->comer, hello.nonce, sizeof(meeting->comer));
+	np_proof_random(meeting->host, sizeof(meeting->host));
+	stranger->challenged = true;
+	np_tcp_link_put(&stranger->link, KIND_CHALLENGE, meeting->host, sizeof(meeting->host));
 	return true;
 }
 
-static void meet_strangers(struct tcp *tcp)
+/* It has answered. False: it does not know the secret, or somebody else is there in its name. */
+static bool admit(struct tcp *tcp, struct tcp_stranger *stranger,
+		  const struct np_tcp_link_message *message)
+{
+	struct tcp_peer *peer = &tcp->peers[stranger->meeting.rank];
+	unsigned char expected[NP_PROOF_BYTES];
+	unsigned char code[NP_PROOF_BYTES];
+
+	if (message->kind != KIND_PROOF || message->length != sizeof(code))
+		return false;
+	memcpy(code, message->bytes, sizeof(code));
+	np_proof_of_meeting(&tcp->key, NP_PROOF_ANSWER, &stranger->meeting, expected);
+	if (!np_proof_same(code, expected) || peer->there || peer->link.lost)
+		return false;
+	peer->there = true;
+	seal(&tcp->key, &stranger->meeting, true, &stranger->link);
+	np_tcp_link_put(&stranger->link, KIND_WELCOME, NULL, 0);
+	np_tcp_link_take_over(&peer->link, &stranger->link);
+	return true;
+}
+
+static void accept_strangers(struct tcp *tcp)
 {
 	int fd;
 
-	while (tcp->listener >= 0 && (fd = np_tcp_link_accept(tcp->listener)) >= 0) {
-		struct np_tcp_link *slot = np_vec_add(&tcp->strangers, NULL);
+	/* Those for whom there is no room wait in the kernel. */
+	while (tcp->strangers.count < STRANGERS && (fd = np_tcp_link_accept(tcp->listener)) >= 0) {
+		struct tcp_stranger *slot = np_vec_add(&tcp->strangers, NULL);
 
 		if (!slot) {
 			(void)close(fd);
 			break;
 		}
-		*slot = NP_TCP_LINK_INIT;
-		np_tcp_link_use(slot, fd);
+		*slot = (struct tcp_stranger){ .link = NP_TCP_LINK_INIT,
+					       .until = np_steady_ns() +
+							(np_ns)STRANGER_S * 1000000000 };
+		np_tcp_link_use(&slot->link, fd);
+		slot->link.most = STRANGER_BYTES;
 	}
-	for (size_t i = 0; i < tcp->strangers.count;) {
-		struct np_tcp_link *stranger = &tcp->strangers.item[i];
-		struct np_tcp_link_message message;
-		bool gone = !np_tcp_link_pump(stranger);
-		bool spoke = np_tcp_link_take(stranger, &message);
+}
 
-		if (!gone && !spoke) {
+/* True while it may stay; who is admitted leaves this list too. */
+static bool attend_stranger(struct tcp *tcp, struct tcp_stranger *stranger)
+{
+	struct np_tcp_link_message message;
+
+	if (!np_tcp_link_pump(&stranger->link) || np_steady_ns() >= stranger->until)
+		return false;
+	if (!np_tcp_link_take(&stranger->link, &message))
+		return !stranger->link.lost;
+	if (!stranger->challenged)
+		return challenge(tcp, stranger, &message);
+	(void)admit(tcp, stranger, &message);
+	return false;
+}
+
+static void meet_strangers(struct tcp *tcp)
+{
+	accept_strangers(tcp);
+	for (size_t i = 0; i < tcp->strangers.count;) {
+		struct tcp_stranger *stranger = &tcp->strangers.item[i];
+
+		if (attend_stranger(tcp, stranger)) {
 			i++;
 			continue;
 		}
-		if (!spoke || !admit(tcp, stranger, &message))
-			np_tcp_link_close(stranger);
-		tcp->strangers.item[i] = tcp->strangers.item[--tcp->strangers.count];
+		np_tcp_link_close(&stranger->link);
+		*stranger = tcp->strangers.item[--tcp->strangers.count];
 	}
 }
+
+/* --- everybody ------------------------------------------------------------ */
 
 static void pump_peer(struct tcp *tcp, int rank)
 {
@@ -210,8 +295,10 @@ static void pump_peer(struct tcp *tcp, int rank)
 
 	if (peer->link.fd >= 0)
 		(void)np_tcp_link_pump(&peer->link);
-	while (np_tcp_link_take(&peer->link, &message))
-		hear(tcp, peer, &message);
+	while (np_tcp_link_take(&peer->link, &message)) {
+		if (!hear(tcp, rank, &message))
+			np_tcp_link_refuse(&peer->link);
+	}
 	if (peer->link.lost)
 		report_lost(tcp, rank);
 }
@@ -244,7 +331,8 @@ static void pump(struct tcp *tcp)
 /* Wait a moment for anything to happen. */
 static void rest(const struct tcp *tcp)
 {
-	struct pollfd *fds = calloc((size_t)tcp->coord.size + 1, sizeof(*fds));
+	struct pollfd *fds =
+		calloc((size_t)tcp->coord.size + 1 + tcp->strangers.count, sizeof(*fds));
 	nfds_t count = 0;
 
 	for (int rank = 0; fds && rank < tcp->coord.size; rank++) {
@@ -252,7 +340,10 @@ static void rest(const struct tcp *tcp)
 			fds[count++] =
 				(struct pollfd){ .fd = tcp->peers[rank].link.fd, .events = POLLIN };
 	}
-	if (fds && tcp->listener >= 0)
+	for (size_t i = 0; fds && i < tcp->strangers.count; i++)
+		fds[count++] =
+			(struct pollfd){ .fd = tcp->strangers.item[i].link.fd, .events = POLLIN };
+	if (fds && tcp->listener >= 0 && tcp->strangers.count < STRANGERS)
 		fds[count++] = (struct pollfd){ .fd = tcp->listener, .events = POLLIN };
 	(void)poll(fds, count, TICK_MS);
 	free(fds);
@@ -368,9 +459,11 @@ static int64_t tcp_max(struct np_coord *coord, int64_t value)
 static void tcp_send(struct np_coord *coord, int to, const struct np_event *event)
 {
 	struct tcp *tcp = tcp_of(coord);
+	char bytes[NP_EVENT_MOST_BYTES];
 
 	if (is_peer(tcp, to))
-		np_tcp_link_put(&tcp->peers[to].link, KIND_EVENT, event, sizeof(*event));
+		np_tcp_link_put(&tcp->peers[to].link, KIND_EVENT, bytes,
+				np_event_pack(event, bytes));
 }
 
 static bool tcp_poll(struct np_coord *coord, struct np_event *ret)
@@ -470,7 +563,7 @@ static void tcp_close(struct np_coord *coord)
 		np_vec_release(&peer->stamps);
 	}
 	for (size_t i = 0; i < tcp->strangers.count; i++)
-		np_tcp_link_close(&tcp->strangers.item[i]);
+		np_tcp_link_close(&tcp->strangers.item[i].link);
 	np_vec_release(&tcp->strangers);
 	np_vec_release(&tcp->events);
 	if (tcp->listener >= 0)
@@ -496,7 +589,7 @@ int np_coord_tcp_late(const struct np_tcp_address *address, int listener, struct
 	}
 	tcp->coord = (struct np_coord){ &ops, address->rank, address->size };
 	tcp->listener = listener;
-	memcpy(tcp->token, address->token, sizeof(tcp->token));
+	np_proof_key_of_token(address->token, &tcp->key);
 	for (int rank = 0; rank < address->size; rank++)
 		tcp->peers[rank].link = NP_TCP_LINK_INIT;
 	*ret = &tcp->coord;
@@ -505,37 +598,71 @@ int np_coord_tcp_late(const struct np_tcp_address *address, int listener, struct
 
 /* --- coming together ------------------------------------------------------- */
 
-void np_coord_tcp_token(char *token, size_t size)
+/* Signals to end are held until there is a session to end: while there is none, they end the
+ * waiting. */
+static bool is_told_to_end(void)
 {
-	unsigned char bytes[16] = { 0 };
+	sigset_t pending;
 
-	(void)!getrandom(bytes, sizeof(bytes), 0);
-	for (size_t i = 0; i < sizeof(bytes) && 2 * i + 2 < size; i++)
-		(void)snprintf(token + 2 * i, size - 2 * i, "%02x", bytes[i]);
+	return sigpending(&pending) == 0 &&
+	       (sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGINT) == 1 ||
+		sigismember(&pending, SIGHUP) == 1);
 }
 
-/* Greet rank 0 and wait for its welcome. What was put into the link before follows. */
+static int fail_told(struct np_err *err)
+{
+	return np_fail(err, NP_E_IO, "told to end while launchers were coming together");
+}
+
+/* The next message of this kind within the time; false if there is none. */
+static bool await_kind(struct np_tcp_link *link, enum tcp_kind kind, size_t length, np_ns end,
+		       struct np_tcp_link_message *ret)
+{
+	while (np_tcp_link_pump(link) && np_steady_ns() < end) {
+		struct pollfd wait = { .fd = link->fd, .events = POLLIN };
+
+		if (np_tcp_link_take(link, ret))
+			return ret->kind == kind && ret->length == length;
+		if (link->lost)
+			return false;
+		(void)poll(&wait, 1, TICK_MS);
+	}
+	/* It may have spoken and hung up. */
+	return np_tcp_link_take(link, ret) && ret->kind == kind && ret->length == length;
+}
+
+/* Say who we are, prove it, and wait for a welcome that proves the same of rank 0. */
+static bool prove(const struct np_tcp_address *address, struct np_tcp_link *link)
+{
+	struct np_proof_meeting meeting = { .rank = address->rank, .size = address->size };
+	struct tcp_hello hello = { PROTOCOL_VERSION, address->rank, address->size, { 0 } };
+	np_ns end = np_steady_ns() + (np_ns)WELCOME_MS * 1000000;
+	unsigned char code[NP_PROOF_BYTES];
+	struct np_tcp_link_message message;
+	struct np_proof_key key;
+
+	np_proof_random(meeting.comer, sizeof(meeting.comer));
+	memcpy(hello.nonce, meeting.comer, sizeof(hello.nonce));
+	link->most = STRANGER_BYTES;
+	np_tcp_link_put(link, KIND_HELLO, &hello, sizeof(hello));
+	if (!await_kind(link, KIND_CHALLENGE, sizeof(meeting.host), end, &message))
+		return false;
+	memcpy(meeting.host, message.bytes, sizeof(meeting.host));
+	np_proof_key_of_token(address->token, &key);
+	np_proof_of_meeting(&key, NP_PROOF_ANSWER, &meeting, code);
+	np_tcp_link_put(link, KIND_PROOF, code, sizeof(code));
+	seal(&key, &meeting, false, link);
+	return await_kind(link, KIND_WELCOME, 0, end, &message);
+}
+
+/* What was put into the link before follows. */
 static bool greet(struct tcp *tcp, const struct np_tcp_address *address, int fd)
 {
-	struct tcp_hello hello = { PROTOCOL_VERSION, address->rank, address->size, "" };
 	struct np_tcp_link link = NP_TCP_LINK_INIT;
-	np_ns end = np_steady_ns() + (np_ns)WELCOME_MS * 1000000;
-	struct np_tcp_link_message message;
 
-	memcpy(hello.token, address->token, sizeof(hello.token));
 	np_tcp_link_use(&link, fd);
-	np_tcp_link_put(&link, KIND_HELLO, &hello, sizeof(hello));
-	while (np_tcp_link_pump(&link) && np_steady_ns() < end) {
-		struct pollfd wait = { .fd = link.fd, .events = POLLIN };
-
-		if (!np_tcp_link_take(&link, &message)) {
-			(void)poll(&wait, 1, TICK_MS);
-			continue;
-		}
-		if (message.kind != KIND_WELCOME)
-			break;
-		link.out = tcp->peers[0].link.out;
-		tcp->peers[0].link = link;
+	if (prove(address, &link)) {
+		np_tcp_link_take_over(&tcp->peers[0].link, &link);
 		tcp->peers[0].there = true;
 		return true;
 	}
@@ -565,15 +692,20 @@ int np_coord_tcp_join(struct np_coord *coord, const struct np_tcp_address *addre
 		      struct np_err *err)
 {
 	np_ns end = np_steady_ns() + (np_ns)timeout_s * 1000000000;
+	struct np_tcp_address latest = *address;
 
 	do {
-		if (join_once(tcp_of(coord), address))
+		if (latest.token_file[0])
+			(void)np_secret_read(latest.token_file, latest.token);
+		if (join_once(tcp_of(coord), &latest))
 			return NP_OK;
+		if (is_told_to_end())
+			return fail_told(err);
 		(void)usleep(NAP_US);
 	} while (np_steady_ns() < end);
 	return np_fail(err, NP_E_IO,
 		       "launcher %d does not reach launcher 0 at %.300s port %d within %d s; is it "
-		       "started, with the same job and the same number of launchers, and does a "
+		       "started, with the same job, secret and number of launchers, and does a "
 		       "firewall let it pass?",
 		       address->rank, address->hosts, address->port, timeout_s);
 }
@@ -620,6 +752,8 @@ static int await_all(struct tcp *tcp, int timeout_s, struct np_err *err)
 	int missing;
 
 	while ((missing = absent(tcp, &first)) > 0) {
+		if (is_told_to_end())
+			return fail_told(err);
 		if (np_steady_ns() >= end)
 			return np_fail(err, NP_E_IO,
 				       "%d of %d launchers did not come within %d s, the first of "

@@ -2,22 +2,28 @@
 #ifndef NP_COORD_TCP_H
 #define NP_COORD_TCP_H
 
+#include <limits.h>
+
 #include "coord.h"
+#include "proof.h"
 
 /*
  * Coordination without MPI: a star of TCP connections to rank 0
  * =============================================================
  *
- * Rank 0 listens, the others come. Who comes says the token of the job and its rank; who
- * has another token, or a rank that is there already, is sent away. A connection that
- * breaks is NP_EVENT_LOST on both ends, and from then on nobody waits for the other.
+ * Rank 0 listens, the others come. Who comes says its rank and proves that it knows the token of
+ * the job, and so does rank 0 (proof.h); who does not, or has a rank that is there already, is sent
+ * away. Until then it is heard for 5 seconds and 256 bytes, and 64 of them at a time. A
+ * connection that breaks, or over which something comes that cannot have been sent, is
+ * NP_EVENT_LOST on both ends, and from then on nobody waits for the other.
  */
 struct np_tcp_address {
 	int rank;
 	int size;
 	char hosts[1024]; /* where rank 0 is: names or addresses separated by commas */
 	int port;
-	char token[64];
+	char token[NP_PROOF_TOKEN]; /* the secret */
+	char token_file[PATH_MAX];  /* where it is, if it may be that of an earlier job; else "" */
 };
 
 /*
@@ -40,8 +46,5 @@ int np_coord_tcp_join(struct np_coord *coord, const struct np_tcp_address *addre
 
 /* Wait until all are there, or time is up: those who are not count as lost. */
 bool np_coord_tcp_complete(struct np_coord *coord, int timeout_s);
-
-/* 16 random bytes as text. */
-void np_coord_tcp_token(char *token, size_t size);
 
 #endif /* NP_COORD_TCP_H */

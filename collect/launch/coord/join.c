@@ -18,6 +18,7 @@
 #include "mpi_address.h"
 #include "npuprof/realtime.h"
 #include "npuprof/text.h"
+#include "secret.h"
 #include "tcp_link.h"
 
 /* --- launchers of one host ------------------------------------------------- */
@@ -161,13 +162,21 @@ static int join_mpi(struct np_job *job, const struct np_mode_choice *choice, str
 		       : join_nobody(job, err);
 }
 
-/* Listen somewhere, and say where. */
-static int make_address(struct np_tcp_address *address, struct np_err *err)
+/*
+ * Listen somewhere, and say where. Nobody knows through which of its addresses launchers of other
+ * hosts reach this one: then it is all of them.
+ */
+static int make_address(int size, struct np_tcp_address *address, struct np_err *err)
 {
+	bool here = are_all_here(size);
+
 	address->port = 0;
-	np_tcp_link_addresses(address->hosts, sizeof(address->hosts));
-	np_coord_tcp_token(address->token, sizeof(address->token));
-	return np_tcp_link_listen(&address->port, err);
+	if (here)
+		(void)snprintf(address->hosts, sizeof(address->hosts), "127.0.0.1");
+	else
+		np_tcp_link_addresses(address->hosts, sizeof(address->hosts));
+	np_proof_new_token(address->token);
+	return np_tcp_link_listen(here ? "127.0.0.1" : NULL, &address->port, err);
 }
 
 /* --- the helper process --------------------------------------------------- */
@@ -327,7 +336,7 @@ static int join_helper(struct np_job *job, const struct np_collect_options *opti
 	int seconds = given ? (int)options->rdzv_timeout : STAGE_S;
 	struct np_tcp_address mine = { 0 };
 	struct np_tcp_address address;
-	int listener = make_address(&mine, err);
+	int listener = make_address(choice->size, &mine, err);
 
 	if (listener < 0)
 		return NP_E_IO;
@@ -349,7 +358,7 @@ static int join_helper(struct np_job *job, const struct np_collect_options *opti
 static int join_inapp(struct np_job *job, const struct np_mode_choice *choice, struct np_err *err)
 {
 	struct np_tcp_address address = { 0 };
-	int listener = make_address(&address, err);
+	int listener = make_address(choice->size, &address, err);
 
 	return listener < 0 ? NP_E_IO : join_late(job, choice, &address, listener, err);
 }
@@ -357,26 +366,30 @@ static int join_inapp(struct np_job *job, const struct np_mode_choice *choice, s
 static int join_tcp(struct np_job *job, const struct np_collect_options *options,
 		    const struct np_mode_choice *choice, struct np_err *err)
 {
-	const char *secret = getenv("NPUPROF_TOKEN"); /* NOLINT(concurrency-mt-unsafe) */
+	int seconds = options->rdzv_timeout == NP_UNKNOWN ? RDZV_S : (int)options->rdzv_timeout;
 	struct np_tcp_address address = { .rank = choice->rank,
 					  .size = choice->size,
 					  .port = choice->port };
+	struct np_secret secret = NP_SECRET_INIT;
 	int listener = -1;
+	int rc;
 
 	job->finds_ranks = true;
-	/* No secret, but enough to keep jobs apart that use one port by mistake. */
-	(void)snprintf(address.token, sizeof(address.token), "%.30s %.30s",
-		       options->job ? options->job : "", secret ? secret : "");
 	(void)snprintf(address.hosts, sizeof(address.hosts), "%s", choice->host);
-	if (choice->size > 1 && choice->rank == 0) {
-		listener = np_tcp_link_listen(&address.port, err);
-		if (listener < 0)
-			return NP_E_IO;
+	if (choice->size == 1)
+		return np_coord_tcp_open(&address, -1, seconds, &job->coord, err);
+	rc = np_secret_find(&secret, options, choice->rank, seconds, address.token, err);
+	if (choice->rank != 0)
+		(void)snprintf(address.token_file, sizeof(address.token_file), "%s", secret.path);
+	if (rc == NP_OK && choice->rank == 0) {
+		listener = np_tcp_link_listen(choice->host, &address.port, err);
+		rc = listener < 0 ? NP_E_IO : NP_OK;
 	}
-	return np_coord_tcp_open(&address, listener,
-				 options->rdzv_timeout == NP_UNKNOWN ? RDZV_S
-								     : (int)options->rdzv_timeout,
-				 &job->coord, err);
+	if (rc == NP_OK)
+		rc = np_coord_tcp_open(&address, listener, seconds, &job->coord, err);
+	/* All have come, or will not: nobody needs it any more. */
+	np_secret_forget(&secret);
+	return rc;
 }
 
 int np_join(struct np_job *job, const struct np_collect_options *options,

@@ -3,6 +3,7 @@
 #include "tcp_link.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <errno.h>
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -74,6 +75,7 @@ void np_tcp_link_close(struct np_tcp_link *link)
 		(void)close(link->fd);
 	free(link->in.data);
 	free(link->out.data);
+	free(link->held.data);
 	*link = NP_TCP_LINK_INIT;
 }
 
@@ -113,27 +115,65 @@ static void flush(struct np_tcp_link *link)
 	}
 }
 
+/* Half a message would spoil all that follow: then the link is lost. */
+static void emit(struct np_tcp_link *link, const struct tcp_head *head, const void *body)
+{
+	unsigned char code[NP_PROOF_BYTES];
+	bool kept =
+		append(&link->out, head, sizeof(*head)) && append(&link->out, body, head->length);
+
+	if (kept && link->sealed) {
+		np_proof_of_message(&link->seal_out.key, link->seal_out.number++, head,
+				    sizeof(*head), body, head->length, code);
+		kept = append(&link->out, code, sizeof(code));
+	}
+	if (!kept)
+		lose(link);
+}
+
 void np_tcp_link_put(struct np_tcp_link *link, uint32_t kind, const void *bytes, size_t length)
 {
 	struct tcp_head head = { MAGIC, kind, length };
 
 	if (link->lost)
 		return;
-	if (!append(&link->out, &head, sizeof(head)) || !append(&link->out, bytes, length))
-		lose(link); /* half a message would spoil all that follow */
+	if (link->fd >= 0)
+		emit(link, &head, bytes);
+	else if (!append(&link->held, &head, sizeof(head)) || !append(&link->held, bytes, length))
+		lose(link);
 	flush(link);
 }
 
-void np_tcp_link_put_first(struct np_tcp_link *link, uint32_t kind)
+void np_tcp_link_seal(struct np_tcp_link *link, const unsigned char in[NP_PROOF_BYTES],
+		      const unsigned char out[NP_PROOF_BYTES])
 {
-	struct np_tcp_link_bytes waiting = link->out;
+	link->seal_in = (struct np_tcp_link_seal){ 0 };
+	link->seal_out = (struct np_tcp_link_seal){ 0 };
+	memcpy(link->seal_in.key.bytes, in, NP_PROOF_BYTES);
+	memcpy(link->seal_out.key.bytes, out, NP_PROOF_BYTES);
+	link->sealed = true;
+	link->most = 0;
+}
 
-	link->out = (struct np_tcp_link_bytes){ 0 };
-	np_tcp_link_put(link, kind, NULL, 0);
-	if (waiting.begin < waiting.end &&
-	    !append(&link->out, waiting.data + waiting.begin, waiting.end - waiting.begin))
-		lose(link);
-	free(waiting.data);
+void np_tcp_link_take_over(struct np_tcp_link *link, struct np_tcp_link *from)
+{
+	struct np_tcp_link_bytes held = link->held;
+
+	assert(link->fd < 0 && link->out.end == link->out.begin);
+	free(link->in.data);
+	free(link->out.data);
+	free(from->held.data);
+	*link = *from;
+	link->held = (struct np_tcp_link_bytes){ 0 };
+	*from = NP_TCP_LINK_INIT;
+	while (!link->lost && held.begin < held.end) {
+		struct tcp_head head;
+
+		memcpy(&head, held.data + held.begin, sizeof(head));
+		emit(link, &head, held.data + held.begin + sizeof(head));
+		held.begin += sizeof(head) + head.length;
+	}
+	free(held.data);
 	flush(link);
 }
 
@@ -142,13 +182,17 @@ static void receive(struct np_tcp_link *link)
 	struct np_tcp_link_bytes *in = &link->in;
 
 	while (link->fd >= 0) {
+		size_t room = link->most ? link->most - (in->end - in->begin) : 65536;
 		ssize_t got;
 
-		if (!reserve(in, 65536)) {
+		if (room == 0)
+			return; /* a message of somebody unknown is to be looked at first */
+		if (!reserve(in, room)) {
 			lose(link);
 			return;
 		}
-		got = recv(link->fd, in->data + in->end, in->size - in->end, MSG_DONTWAIT);
+		got = recv(link->fd, in->data + in->end, link->most ? room : in->size - in->end,
+			   MSG_DONTWAIT);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0 && errno == EAGAIN)
@@ -168,42 +212,89 @@ bool np_tcp_link_pump(struct np_tcp_link *link)
 	return !link->lost;
 }
 
+void np_tcp_link_refuse(struct np_tcp_link *link)
+{
+	lose(link);
+	link->in.begin = link->in.end;
+}
+
+static bool is_proven(struct np_tcp_link *link, const struct tcp_head *head, const char *body)
+{
+	unsigned char expected[NP_PROOF_BYTES];
+	unsigned char code[NP_PROOF_BYTES];
+
+	if (!link->sealed)
+		return true;
+	np_proof_of_message(&link->seal_in.key, link->seal_in.number++, head, sizeof(*head), body,
+			    head->length, expected);
+	memcpy(code, body + head->length, sizeof(code));
+	return np_proof_same(code, expected);
+}
+
 bool np_tcp_link_take(struct np_tcp_link *link, struct np_tcp_link_message *ret)
 {
 	struct np_tcp_link_bytes *in = &link->in;
+	size_t code = link->sealed ? NP_PROOF_BYTES : 0;
+	size_t there = in->end - in->begin;
 	struct tcp_head head;
+	const char *body;
 
-	if (in->end - in->begin < sizeof(head))
+	if (there < sizeof(head))
 		return false;
 	memcpy(&head, in->data + in->begin, sizeof(head));
-	if (head.magic != MAGIC || head.length > MOST) {
-		lose(link);
-		in->begin = in->end;
+	if (head.magic != MAGIC || head.length > MOST ||
+	    (link->most && sizeof(head) + head.length > link->most)) {
+		np_tcp_link_refuse(link);
 		return false;
 	}
-	if (in->end - in->begin - sizeof(head) < head.length)
+	if (there - sizeof(head) < head.length + code)
 		return false;
+	body = in->data + in->begin + sizeof(head);
+	if (!is_proven(link, &head, body)) {
+		np_tcp_link_refuse(link);
+		return false;
+	}
 	ret->kind = head.kind;
-	ret->bytes = in->data + in->begin + sizeof(head);
+	ret->bytes = body;
 	ret->length = head.length;
-	in->begin += sizeof(head) + head.length;
+	in->begin += sizeof(head) + head.length + code;
 	return true;
 }
 
 /* --- connections ---------------------------------------------------------- */
 
-int np_tcp_link_listen(int *port, struct np_err *err)
+/* The first IPv4 address of a host; false if it has none. */
+static bool address_of(const char *host, struct in_addr *ret)
+{
+	const struct addrinfo hints = { .ai_family = AF_INET, .ai_socktype = SOCK_STREAM };
+	struct addrinfo *found = NULL;
+	struct sockaddr_in address;
+
+	if (getaddrinfo(host, NULL, &hints, &found) != 0)
+		return false;
+	memcpy(&address, found->ai_addr, sizeof(address));
+	*ret = address.sin_addr;
+	freeaddrinfo(found);
+	return true;
+}
+
+int np_tcp_link_listen(const char *host, int *port, struct np_err *err)
 {
 	struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons((uint16_t)*port) };
 	socklen_t length = sizeof(address);
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd;
 
+	if (host && !address_of(host, &address.sin_addr)) {
+		(void)np_fail(err, NP_E_IO, "cannot listen: '%.200s' has no address here", host);
+		return -1;
+	}
+	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd >= 0)
 		set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
 	if (fd < 0 || bind(fd, (const struct sockaddr *)&address, length) < 0 ||
 	    listen(fd, 1024) < 0 || getsockname(fd, (struct sockaddr *)&address, &length) < 0) {
-		(void)np_fail(err, NP_E_IO, "cannot listen on port %d: %s", *port,
-			      strerrordesc_np(errno));
+		(void)np_fail(err, NP_E_IO, "cannot listen on %.200s port %d: %s",
+			      host ? host : "any address,", *port, strerrordesc_np(errno));
 		if (fd >= 0)
 			(void)close(fd);
 		return -1;

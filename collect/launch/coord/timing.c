@@ -24,8 +24,7 @@ enum {
 #define HURRY_NS ((np_ns)20 * 1000000)
 
 /* Stamps carry round and question, so that a late answer to an earlier round is not believed. */
-#define ROUND  (INT64_C(1) << 20)
-#define ENOUGH INT64_C(-1)
+#define ROUND (INT64_C(1) << 20)
 
 static bool await_stamp(struct np_coord *coord, int from, int64_t number, np_ns deadline,
 			struct np_stamp *ret)
@@ -62,7 +61,7 @@ static size_t ask(struct np_coord *coord, int leader, int64_t round, struct np_t
 		if (trips[count].returned >= trips[count].asked)
 			count++;
 	}
-	np_coord_send_stamp(coord, leader, &(struct np_stamp){ ENOUGH, 0 });
+	np_coord_send_stamp(coord, leader, &(struct np_stamp){ NP_STAMP_ENOUGH, 0 });
 	return count;
 }
 
@@ -102,7 +101,7 @@ void np_timing_answer(struct np_coord *coord)
 			(void)sched_yield();
 			continue;
 		}
-		if (stamp.number == ENOUGH)
+		if (stamp.number == NP_STAMP_ENOUGH)
 			return;
 		stamp.time = np_realtime_ns();
 		np_coord_send_stamp(coord, 0, &stamp);

@@ -173,6 +173,26 @@ static struct np_record *complete_records(struct np_job *job, struct np_record *
 	return records;
 }
 
+/* What a launcher says of its ranks; what cannot be a record is none. */
+static void add_records(struct np_buf *all, const struct np_buf *said, int launcher)
+{
+	size_t size = sizeof(struct np_record);
+	int bad = said->length % size != 0 ? 1 : 0;
+
+	for (size_t at = 0; at + size <= said->length; at += size) {
+		struct np_record record;
+
+		memcpy(&record, said->text + at, size);
+		if (np_record_check(&record))
+			np_buf_add_bytes(all, (const char *)&record, size);
+		else
+			bad++;
+	}
+	if (bad)
+		np_job_warn("launcher %d: %d of its records are damaged and left out", launcher,
+			    bad);
+}
+
 /* Rank 0 gets the records of all: job->ranks of them. Others get those of nobody. */
 static struct np_record *gather_records(struct np_job *job)
 {
@@ -187,8 +207,7 @@ static struct np_record *gather_records(struct np_job *job)
 			    job->records.count * sizeof(*job->records.item), said, &err) < 0)
 		np_job_warn("%s", err.text);
 	for (size_t i = 0; said && i < world; i++) {
-		if (said[i].length % sizeof(struct np_record) == 0)
-			np_buf_add_bytes(&all, said[i].text, said[i].length);
+		add_records(&all, &said[i], (int)i);
 		np_buf_release(&said[i]);
 	}
 	free(said);

@@ -171,7 +171,7 @@ static const struct np_opt output_rows[] = {
 		.offset = AT(save_path),
 		.value = "DIR",
 		.help = "make the directory of the job below DIR",
-		.preset_words = "./profile",
+		.preset_words = NP_PLAN_SAVE_PATH,
 	},
 	{
 		.name = "job",

@@ -106,7 +106,7 @@ void np_plan_init(struct np_plan *plan)
 		.step_end = -1,
 		.level = NP_LEVEL_1,
 		.aic_metrics = NP_METRICS_PIPE,
-		.save_path = "./profile",
+		.save_path = NP_PLAN_SAVE_PATH,
 		.grace = 10,
 		.window_steps = 2,
 		.step_mstx = NP_STEP_PATTERN,

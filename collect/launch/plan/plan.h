@@ -17,6 +17,9 @@
  * A setting is one row of np_plan_fields: its key in JSON, its kind and its
  * place. The names are those of MindSpeed-LLM without the prefix "profile-".
  */
+/* Where the directory of a job is made if nothing else is said. */
+#define NP_PLAN_SAVE_PATH "./profile"
+
 enum np_plan_level {
 	NP_LEVEL_0,
 	NP_LEVEL_1,

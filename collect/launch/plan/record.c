@@ -71,6 +71,49 @@ static void place_window(struct np_record_window *window, const char *dir)
 	window->below = true;
 }
 
+/* --- from another launcher ------------------------------------------------- */
+
+/* Looked at as bytes: a bool that is neither 0 nor 1 must not be read as one. */
+static bool is_flag(const void *flag)
+{
+	return *(const unsigned char *)flag <= 1;
+}
+
+static bool ends(const char *text, size_t size)
+{
+	return memchr(text, '\0', size) != NULL;
+}
+
+static bool check_window(const struct np_record_window *window)
+{
+	return is_flag(&window->below) && is_flag(&window->closed) && window->number >= 0 &&
+	       ends(window->name, sizeof(window->name));
+}
+
+bool np_record_check(const void *bytes)
+{
+	const struct np_record *record = bytes;
+	bool good = record->rank >= 0 && record->rank < NP_RECORD_RANKS && record->launcher >= -1 &&
+		    is_flag(&record->selected) && is_flag(&record->limited) &&
+		    is_flag(&record->loaded) && is_flag(&record->attached) &&
+		    is_flag(&record->opened) && is_flag(&record->closed) &&
+		    record->code_count <= NP_RECORD_CODES &&
+		    record->window_count <= NP_RECORD_WINDOWS &&
+		    (record->source == NP_UNKNOWN ||
+		     (record->source >= 0 && record->source < NP_STEP_SOURCES)) &&
+		    ends(record->source_detail, sizeof(record->source_detail)) &&
+		    ends(record->dir, sizeof(record->dir)) &&
+		    ends(record->failure, sizeof(record->failure));
+
+	for (uint32_t i = 0; good && i < record->code_count; i++)
+		good = ends(record->codes[i].call, sizeof(record->codes[i].call));
+	for (uint32_t i = 0; good && i < record->window_count; i++)
+		good = check_window(&record->windows[i]);
+	return good;
+}
+
+/* --- what the library says ------------------------------------------------- */
+
 static void take_opened(struct np_record *record, const struct np_message *message)
 {
 	bool first = !record->opened;

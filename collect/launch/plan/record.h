@@ -19,7 +19,8 @@ enum {
 	NP_RECORD_DIR = 4096,
 	NP_RECORD_NAME = 256,
 	NP_RECORD_DETAIL = 160,
-	NP_RECORD_WINDOWS = 24, /* later ones are collected and not listed */
+	NP_RECORD_WINDOWS = 24,    /* later ones are collected and not listed */
+	NP_RECORD_RANKS = 1 << 20, /* a job has fewer */
 };
 
 struct np_record_code {
@@ -70,6 +71,12 @@ struct np_record {
 };
 
 void np_record_init(struct np_record *record, int32_t rank, bool selected);
+
+/*
+ * Is what another launcher sent (sizeof(struct np_record) bytes) a record of a rank: flags that are
+ * flags, counts within their arrays, texts that end?
+ */
+bool np_record_check(const void *bytes);
 
 /* Take what the library said. */
 void np_record_take(struct np_record *record, const struct np_message *message);

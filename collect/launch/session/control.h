@@ -50,7 +50,7 @@ struct np_control {
 	int64_t rate; /* steps a second × 1000, -1: unknown */
 
 	/* Launchers that speak for a host: who asked here and waits for what launcher 0 answers. */
-	int listener;
+	struct np_ctl_door door;
 	int guest; /* -1: nobody */
 	struct np_buf guest_text;
 
@@ -83,7 +83,7 @@ struct np_control {
 };
 
 #define NP_CONTROL_INIT \
-	((struct np_control){ .listener = -1, \
+	((struct np_control){ .door = { .listener = -1 }, \
 			      .guest = -1, \
 			      .guest_text = NP_BUF_INIT, \
 			      .client = -1, \

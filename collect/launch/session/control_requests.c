@@ -42,9 +42,9 @@ static void relay_attend(struct np_session *session)
 	struct np_ctl_request request;
 	struct np_event event = { .type = NP_EVENT_CTL, .rank = session->job->rank };
 
-	if (control->guest >= 0 || control->listener < 0)
+	if (control->guest >= 0 || control->door.listener < 0)
 		return;
-	control->guest = np_ctl_take(control->listener, &request);
+	control->guest = np_ctl_take(&control->door, &request);
 	if (control->guest < 0)
 		return;
 	event.window = request.verb;
@@ -68,20 +68,28 @@ static void take_answer(struct np_session *session, const struct np_event *event
 	control->guest = -1;
 }
 
+static void relay_answer(struct np_session *session, int to, bool failed, const char *text);
+
 /* Launcher 0: it waits until the present request is done. */
 static void keep_request(struct np_session *session, const struct np_event *event)
 {
-	struct np_control_relayed *slot = np_vec_add(&session->control.relayed, NULL);
+	struct np_control_relayed relayed = { .from = event->rank,
+					      .request = { .version = NP_CTL_VERSION,
+							   .verb = event->window,
+							   .steps = event->value,
+							   .at = event->step,
+							   .level = event->level } };
+	struct np_control_relayed *slot;
+	struct np_err err = NP_ERR_INIT;
 
-	if (!slot)
+	(void)snprintf(relayed.request.ranks, sizeof(relayed.request.ranks), "%s", event->text);
+	if (np_ctl_check(&relayed.request, &err) < 0) {
+		relay_answer(session, event->rank, true, err.text);
 		return;
-	slot->from = event->rank;
-	slot->request = (struct np_ctl_request){ .version = NP_CTL_VERSION,
-						 .verb = event->window,
-						 .steps = event->value,
-						 .at = event->step,
-						 .level = event->level };
-	(void)snprintf(slot->request.ranks, sizeof(slot->request.ranks), "%s", event->text);
+	}
+	slot = np_vec_add(&session->control.relayed, NULL);
+	if (slot)
+		*slot = relayed;
 }
 
 static void relay_hear(struct np_session *session, const struct np_event *event)
@@ -551,7 +559,7 @@ static void take_request(struct np_session *session)
 		memmove(control->relayed.item, control->relayed.item + 1,
 			control->relayed.count * sizeof(*control->relayed.item));
 	} else {
-		client = np_ctl_take(control->listener, &request);
+		client = np_ctl_take(&control->door, &request);
 		if (client < 0)
 			return;
 	}
@@ -628,8 +636,7 @@ int np_control_open(struct np_session *session, struct np_err *err)
 		control->bytes = calloc((size_t)job->world, sizeof(*control->bytes));
 	if (job->rank == 0 && !control->bytes)
 		return np_fail_nomem(err, "the launchers");
-	control->listener = np_ctl_listen(job->root, job->plan.job, host->name, job->rank, err);
-	return control->listener < 0 ? NP_E_IO : NP_OK;
+	return np_ctl_listen(&control->door, job->root, job->plan.job, host->name, job->rank, err);
 }
 
 void np_control_close(struct np_session *session)
@@ -640,10 +647,9 @@ void np_control_close(struct np_session *session)
 		np_ctl_answer(control->client, true, "the job has ended");
 	if (control->guest >= 0)
 		np_ctl_answer(control->guest, true, "the job has ended");
-	if (control->listener >= 0) {
-		(void)close(control->listener);
+	if (control->door.listener >= 0)
 		np_ctl_forget(session->job->root, session->job->rank);
-	}
+	np_ctl_close(&control->door);
 	np_vec_release(&control->relayed);
 	np_buf_release(&control->guest_text);
 	free(control->bytes);

@@ -10,14 +10,17 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "collect/launch/plan/plan.h"
 #include "collect/protocol.h"
+#include "collect/rank_list.h"
 #include "npuprof/json.h"
 #include "npuprof/jsonout.h"
+#include "npuprof/realtime.h"
 
 /* --- the launcher ---------------------------------------------------------- */
 
 enum {
-	PATIENCE_MS = 500, /* for a client that connects and says nothing */
+	PATIENCE_MS = 2000, /* for a client that connects and says nothing */
 };
 
 /* With a dot before its name, which clients do not look for, while it is written. */
@@ -69,7 +72,8 @@ static int describe(const char *root, int rank, const char *name, const char *ho
 	return rc == NP_OK ? write_file(root, rank, &out.buf, err) : rc;
 }
 
-int np_ctl_listen(const char *root, const char *job, const char *host, int rank, struct np_err *err)
+int np_ctl_listen(struct np_ctl_door *door, const char *root, const char *job, const char *host,
+		  int rank, struct np_err *err)
 {
 	char name[100];
 	int fd;
@@ -77,11 +81,23 @@ int np_ctl_listen(const char *root, const char *job, const char *host, int rank,
 	(void)snprintf(name, sizeof(name), "npuprof-ctl-%u-%.40s-%d", (unsigned)getuid(), job,
 		       (int)getpid());
 	fd = np_protocol_listen(name, err);
-	if (fd >= 0 && describe(root, rank, name, host, err) < 0) {
+	if (fd < 0)
+		return NP_E_IO;
+	if (describe(root, rank, name, host, err) < 0) {
 		(void)close(fd);
-		return -1;
+		return NP_E_IO;
 	}
-	return fd;
+	*door = (struct np_ctl_door){ .listener = fd };
+	return NP_OK;
+}
+
+void np_ctl_close(struct np_ctl_door *door)
+{
+	if (door->listener >= 0)
+		(void)close(door->listener);
+	for (int i = 0; i < door->count; i++)
+		(void)close(door->clients[i].fd);
+	*door = NP_CTL_DOOR_INIT;
 }
 
 void np_ctl_forget(const char *root, int rank)
@@ -92,20 +108,69 @@ void np_ctl_forget(const char *root, int rank)
 	(void)unlink(path);
 }
 
-int np_ctl_take(int listener, struct np_ctl_request *ret)
+/* Let in who has come, as far as there is room: others wait in the kernel. */
+static void let_in(struct np_ctl_door *door)
 {
-	int fd = listener < 0 ? -1 : np_protocol_accept(listener);
-	struct pollfd wait = { .fd = fd, .events = POLLIN };
+	int fd;
 
-	if (fd < 0)
-		return -1;
-	if (poll(&wait, 1, PATIENCE_MS) > 0 &&
-	    recv(fd, ret, sizeof(*ret), MSG_DONTWAIT) == (ssize_t)sizeof(*ret) &&
-	    ret->version == NP_CTL_VERSION) {
-		ret->ranks[sizeof(ret->ranks) - 1] = '\0';
-		return fd;
+	while (door->listener >= 0 && door->count < NP_CTL_CLIENTS &&
+	       (fd = np_protocol_accept(door->listener)) >= 0) {
+		door->clients[door->count].fd = fd;
+		door->clients[door->count].until = np_steady_ns() + (np_ns)PATIENCE_MS * 1000000;
+		door->count++;
 	}
-	np_ctl_answer(fd, true, "the job is collected by another version of npuprof");
+}
+
+int np_ctl_check(const struct np_ctl_request *request, struct np_err *err)
+{
+	if (request->verb < NP_CTL_START || request->verb > NP_CTL_STATUS)
+		return np_fail(err, NP_E_USAGE, "there is no request %d", (int)request->verb);
+	if (request->steps < -1 || request->steps == 0 || request->steps > NP_PLAN_LAST_STEP ||
+	    request->at < -1 || request->at > NP_PLAN_LAST_STEP)
+		return np_fail(err, NP_E_USAGE, "no window has these steps");
+	if (request->level < -1 || request->level > NP_LEVEL_2)
+		return np_fail(err, NP_E_USAGE, "there is no level %d", (int)request->level);
+	return request->ranks[0] ? np_rank_list_check(request->ranks, err) : NP_OK;
+}
+
+/* What this client has said: 1 a request, 0 nothing yet, -1 it is to be sent away. */
+static int hear_client(int fd, struct np_ctl_request *ret)
+{
+	struct np_err err = NP_ERR_INIT;
+	ssize_t got = recv(fd, ret, sizeof(*ret), MSG_DONTWAIT);
+
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (got != (ssize_t)sizeof(*ret) || ret->version != NP_CTL_VERSION) {
+		np_ctl_answer(fd, true, "the job is collected by another version of npuprof");
+		return -1;
+	}
+	ret->ranks[sizeof(ret->ranks) - 1] = '\0';
+	if (np_ctl_check(ret, &err) == NP_OK)
+		return 1;
+	np_ctl_answer(fd, true, err.text);
+	return -1;
+}
+
+int np_ctl_take(struct np_ctl_door *door, struct np_ctl_request *ret)
+{
+	np_ns now = np_steady_ns();
+
+	let_in(door);
+	for (int i = 0; i < door->count;) {
+		int fd = door->clients[i].fd;
+		int heard = hear_client(fd, ret);
+
+		if (heard == 0 && now < door->clients[i].until) {
+			i++;
+			continue;
+		}
+		if (heard == 0)
+			(void)close(fd);
+		door->clients[i] = door->clients[--door->count];
+		if (heard > 0)
+			return fd;
+	}
 	return -1;
 }
 

@@ -37,12 +37,32 @@ struct np_ctl_answer {
 	char text[NP_CTL_TEXT]; /* lines */
 };
 
-/* The launcher's end. Listens, and writes the file; -1 with an error. */
-int np_ctl_listen(const char *root, const char *job, const char *host, int rank,
-		  struct np_err *err);
+/* The launcher's end: it never waits for a client. Those who come and say nothing are sent away. */
+enum {
+	NP_CTL_CLIENTS = 16,
+};
+
+struct np_ctl_door {
+	int listener; /* -1: closed */
+	int count;
+	struct {
+		int fd;
+		np_ns until; /* it is sent away then */
+	} clients[NP_CTL_CLIENTS];
+};
+
+#define NP_CTL_DOOR_INIT ((struct np_ctl_door){ .listener = -1 })
+
+/* Listen, and write the file. */
+int np_ctl_listen(struct np_ctl_door *door, const char *root, const char *job, const char *host,
+		  int rank, struct np_err *err) NP_MUST_USE;
+void np_ctl_close(struct np_ctl_door *door);
 
 /* A request that has come, if one has: its socket, for np_ctl_answer(); else -1. */
-int np_ctl_take(int listener, struct np_ctl_request *ret);
+int np_ctl_take(struct np_ctl_door *door, struct np_ctl_request *ret);
+
+/* Is a request, whoever passes it on, one that "npuprof ctl" can make? */
+int np_ctl_check(const struct np_ctl_request *request, struct np_err *err) NP_MUST_USE;
 
 /* Answer and hang up. */
 void np_ctl_answer(int fd, bool failed, const char *text);

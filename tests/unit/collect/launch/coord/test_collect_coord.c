@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of launchers that talk over TCP, and of strangers who would like to. */
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -32,7 +33,7 @@ static int listen_somewhere(int *port)
 	int fd;
 
 	*port = 0;
-	fd = np_tcp_link_listen(port, &err);
+	fd = np_tcp_link_listen("127.0.0.1", port, &err);
 	assert_true(fd >= 0);
 	return fd;
 }
@@ -307,6 +308,327 @@ static void what_is_said_before_the_others_came_reaches_them(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* --- strangers, who speak as they like ------------------------------------- */
+
+enum {
+	HELLO = 1,
+	CHALLENGE,
+	PROOF,
+	WELCOME,
+	EVENT = 8,
+};
+
+struct hello {
+	uint32_t version;
+	int32_t rank;
+	int32_t size;
+	unsigned char nonce[NP_PROOF_BYTES];
+};
+
+/* Launcher 0 of two, and a link to it. */
+struct scene {
+	struct np_coord *coord;
+	struct np_tcp_address address;
+	struct np_tcp_link link;
+};
+
+static void set_scene(struct scene *scene)
+{
+	struct np_err err = NP_ERR_INIT;
+	int port;
+	int fd = listen_somewhere(&port);
+
+	scene->address = address_of(0, port);
+	assert_ok(np_coord_tcp_late(&scene->address, fd, &scene->coord, &err), err);
+	scene->link = NP_TCP_LINK_INIT;
+	fd = np_tcp_link_dial("127.0.0.1", port, PATIENCE_S * 1000);
+	assert_true(fd >= 0);
+	np_tcp_link_use(&scene->link, fd);
+}
+
+static void clear_scene(struct scene *scene)
+{
+	np_tcp_link_close(&scene->link);
+	np_coord_close(scene->coord);
+}
+
+/* Let launcher 0 and the link go on until a message has come or the link is lost. */
+static bool hear(struct scene *scene, struct np_tcp_link_message *ret)
+{
+	struct np_event event;
+
+	for (int i = 0; i < PATIENCE_S * 1000; i++) {
+		(void)np_coord_poll(scene->coord, &event);
+		(void)np_tcp_link_pump(&scene->link);
+		if (np_tcp_link_take(&scene->link, ret))
+			return true;
+		if (scene->link.lost)
+			return false;
+		(void)usleep(1000);
+	}
+	fail_msg("launcher 0 neither answers nor hangs up");
+	return false;
+}
+
+/* Say HELLO as rank 1 and take the challenge. */
+static void begin(struct scene *scene, struct np_proof_meeting *meeting)
+{
+	struct hello hello = { .version = 2, .rank = 1, .size = SIZE, .nonce = "of mine" };
+	struct np_tcp_link_message message;
+
+	np_tcp_link_put(&scene->link, HELLO, &hello, sizeof(hello));
+	assert_true(hear(scene, &message));
+	assert_int_equal(message.kind, CHALLENGE);
+	assert_int_equal(message.length, NP_PROOF_BYTES);
+	*meeting = (struct np_proof_meeting){ .rank = 1, .size = SIZE };
+	memcpy(meeting->comer, hello.nonce, sizeof(meeting->comer));
+	memcpy(meeting->host, message.bytes, sizeof(meeting->host));
+}
+
+/* The same, and prove it as one who knows the secret: from then on the link is sealed. */
+static void enter(struct scene *scene)
+{
+	unsigned char code[NP_PROOF_BYTES];
+	unsigned char in[NP_PROOF_BYTES];
+	unsigned char out[NP_PROOF_BYTES];
+	struct np_tcp_link_message message;
+	struct np_proof_meeting meeting;
+	struct np_proof_key key;
+
+	begin(scene, &meeting);
+	np_proof_key_of_token(scene->address.token, &key);
+	np_proof_of_meeting(&key, NP_PROOF_ANSWER, &meeting, code);
+	np_proof_of_meeting(&key, NP_PROOF_TO_COMER, &meeting, in);
+	np_proof_of_meeting(&key, NP_PROOF_TO_HOST, &meeting, out);
+	np_tcp_link_put(&scene->link, PROOF, code, sizeof(code));
+	np_tcp_link_seal(&scene->link, in, out);
+	assert_true(hear(scene, &message));
+	assert_int_equal(message.kind, WELCOME);
+}
+
+/* Launcher 0 hangs up on whatever comes next, and says that rank 1 is lost if it was there. */
+static void expect_end(struct scene *scene, bool was_there)
+{
+	struct np_tcp_link_message message;
+
+	assert_false(hear(scene, &message));
+	assert_int_equal(np_coord_lost(scene->coord, 1), was_there);
+}
+
+static void a_challenge_is_another_every_time(void **state)
+{
+	struct np_proof_meeting first;
+	struct np_proof_meeting second;
+	struct scene scene;
+
+	(void)state;
+	set_scene(&scene);
+	begin(&scene, &first);
+	clear_scene(&scene);
+	set_scene(&scene);
+	begin(&scene, &second);
+	clear_scene(&scene);
+	assert_memory_not_equal(first.host, second.host, sizeof(first.host));
+}
+
+static void the_code_of_another_connection_does_not_open_the_door(void **state)
+{
+	unsigned char code[NP_PROOF_BYTES];
+	struct np_proof_meeting old;
+	struct np_proof_meeting now;
+	struct np_proof_key key;
+	struct scene scene;
+
+	(void)state;
+	set_scene(&scene);
+	begin(&scene, &old);
+	clear_scene(&scene);
+	set_scene(&scene);
+	begin(&scene, &now);
+	np_proof_key_of_token(scene.address.token, &key);
+	np_proof_of_meeting(&key, NP_PROOF_ANSWER, &old, code);
+	np_tcp_link_put(&scene.link, PROOF, code, sizeof(code));
+	expect_end(&scene, false);
+	clear_scene(&scene);
+}
+
+static void who_speaks_before_it_has_proven_anything_is_sent_away(void **state)
+{
+	const struct np_event saved = { .type = NP_EVENT_SAVED, .rank = 1 };
+	struct np_proof_meeting meeting;
+	char bytes[NP_EVENT_MOST_BYTES];
+	struct np_event event;
+	struct scene scene;
+
+	(void)state;
+	set_scene(&scene);
+	np_tcp_link_put(&scene.link, EVENT, bytes, np_event_pack(&saved, bytes));
+	expect_end(&scene, false);
+	clear_scene(&scene);
+	set_scene(&scene);
+	begin(&scene, &meeting);
+	np_tcp_link_put(&scene.link, EVENT, bytes, np_event_pack(&saved, bytes));
+	expect_end(&scene, false);
+	assert_false(np_coord_poll(scene.coord, &event));
+	clear_scene(&scene);
+}
+
+static void a_stranger_is_heard_for_256_bytes(void **state)
+{
+	static const char much[300];
+	struct scene scene;
+
+	(void)state;
+	set_scene(&scene);
+	np_tcp_link_put(&scene.link, HELLO, much, sizeof(much));
+	expect_end(&scene, false);
+	clear_scene(&scene);
+}
+
+static void a_stranger_who_says_nothing_is_sent_away_and_others_come_in_meanwhile(void **state)
+{
+	struct np_tcp_link_message message;
+	struct scene silent;
+	struct scene other;
+	int fd;
+
+	(void)state;
+	set_scene(&silent);
+	other = silent;
+	other.link = NP_TCP_LINK_INIT;
+	fd = np_tcp_link_dial("127.0.0.1", silent.address.port, PATIENCE_S * 1000);
+	assert_true(fd >= 0);
+	np_tcp_link_use(&other.link, fd);
+	enter(&other);
+	assert_false(hear(&silent, &message)); /* after five seconds */
+	np_tcp_link_close(&other.link);
+	clear_scene(&silent);
+}
+
+static void who_knows_the_secret_comes_in_once(void **state)
+{
+	struct np_event event;
+	struct scene first;
+	struct scene twin;
+	unsigned char code[NP_PROOF_BYTES];
+	struct np_proof_meeting meeting;
+	struct np_proof_key key;
+	char bytes[NP_EVENT_MOST_BYTES];
+	size_t length;
+	int fd;
+
+	(void)state;
+	set_scene(&first);
+	enter(&first);
+	twin = first;
+	twin.link = NP_TCP_LINK_INIT;
+	fd = np_tcp_link_dial("127.0.0.1", first.address.port, PATIENCE_S * 1000);
+	assert_true(fd >= 0);
+	np_tcp_link_use(&twin.link, fd);
+	begin(&twin, &meeting);
+	np_proof_key_of_token(first.address.token, &key);
+	np_proof_of_meeting(&key, NP_PROOF_ANSWER, &meeting, code);
+	np_tcp_link_put(&twin.link, PROOF, code, sizeof(code));
+	expect_end(&twin, false); /* the first one stays */
+	length = np_event_pack(&(struct np_event){ .type = NP_EVENT_SAVED, .rank = 1 }, bytes);
+	np_tcp_link_put(&first.link, EVENT, bytes, length);
+	assert_true(await_event(first.coord, &event));
+	assert_int_equal(event.type, NP_EVENT_SAVED);
+	np_tcp_link_close(&twin.link);
+	clear_scene(&first);
+}
+
+static void a_message_without_its_code_or_said_twice_ends_the_connection(void **state)
+{
+	const struct np_event saved = { .type = NP_EVENT_SAVED, .rank = 1 };
+	char bytes[NP_EVENT_MOST_BYTES];
+	size_t length = np_event_pack(&saved, bytes);
+	struct np_event event;
+	struct scene scene;
+
+	(void)state;
+	set_scene(&scene);
+	enter(&scene);
+	np_tcp_link_put(&scene.link, EVENT, bytes, length);
+	assert_true(await_event(scene.coord, &event));
+	assert_int_equal(event.type, NP_EVENT_SAVED);
+	scene.link.seal_out.number--; /* the same message once more */
+	np_tcp_link_put(&scene.link, EVENT, bytes, length);
+	expect_end(&scene, true);
+	clear_scene(&scene);
+
+	set_scene(&scene);
+	enter(&scene);
+	scene.link.seal_out.key.bytes[5] ^= 1;
+	np_tcp_link_put(&scene.link, EVENT, bytes, length);
+	expect_end(&scene, true);
+	clear_scene(&scene);
+}
+
+static void an_event_that_rank_1_cannot_send_ends_the_connection(void **state)
+{
+	const struct np_event bad[] = {
+		{ .type = NP_EVENT_BYTES, .rank = 1000000, .value = 1 },
+		{ .type = NP_EVENT_SAVED, .rank = 2 },
+		{ .type = NP_EVENT_LOST, .rank = 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NP_COUNT(bad); i++) {
+		char bytes[NP_EVENT_MOST_BYTES];
+		struct scene scene;
+
+		set_scene(&scene);
+		enter(&scene);
+		np_tcp_link_put(&scene.link, EVENT, bytes, np_event_pack(&bad[i], bytes));
+		expect_end(&scene, true);
+		clear_scene(&scene);
+	}
+}
+
+/* A program that listens where launcher 0 should be, and does not know the secret. */
+static void who_pretends_to_be_launcher_0_is_not_believed(void **state)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_tcp_address address;
+	struct np_coord *coord = NULL;
+	struct np_tcp_link link = NP_TCP_LINK_INIT;
+	struct np_tcp_link_message message;
+	const unsigned char nonce[NP_PROOF_BYTES] = "whatever";
+	int status = -1;
+	int port;
+	int fd = listen_somewhere(&port);
+	int peer = -1;
+	pid_t pid = fork();
+
+	(void)state;
+	address = address_of(1, port);
+	if (pid == 0) {
+		(void)alarm(PATIENCE_S);
+		_exit(np_coord_tcp_open(&address, -1, 1, &coord, &err) == NP_E_IO ? 0 : 1);
+	}
+	while (peer < 0) {
+		peer = np_tcp_link_accept(fd);
+		(void)usleep(1000);
+	}
+	np_tcp_link_use(&link, peer);
+	while (!np_tcp_link_take(&link, &message) && np_tcp_link_pump(&link))
+		(void)usleep(1000);
+	np_tcp_link_put(&link, CHALLENGE, nonce, sizeof(nonce));
+	while (!np_tcp_link_take(&link, &message) && np_tcp_link_pump(&link))
+		(void)usleep(1000);
+	assert_int_equal(message.kind, PROOF);
+	/* A welcome without a code, and with one of another secret. */
+	np_tcp_link_seal(&link, nonce, nonce);
+	np_tcp_link_put(&link, WELCOME, NULL, 0);
+	while (np_tcp_link_pump(&link))
+		(void)usleep(1000);
+	(void)close(fd);
+	np_tcp_link_close(&link);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -316,6 +638,16 @@ int main(void)
 		cmocka_unit_test(who_does_not_come_is_named_when_time_is_up),
 		cmocka_unit_test(a_stranger_with_another_token_is_sent_away),
 		cmocka_unit_test(what_is_said_before_the_others_came_reaches_them),
+		cmocka_unit_test(a_challenge_is_another_every_time),
+		cmocka_unit_test(the_code_of_another_connection_does_not_open_the_door),
+		cmocka_unit_test(who_speaks_before_it_has_proven_anything_is_sent_away),
+		cmocka_unit_test(a_stranger_is_heard_for_256_bytes),
+		cmocka_unit_test(
+			a_stranger_who_says_nothing_is_sent_away_and_others_come_in_meanwhile),
+		cmocka_unit_test(who_knows_the_secret_comes_in_once),
+		cmocka_unit_test(a_message_without_its_code_or_said_twice_ends_the_connection),
+		cmocka_unit_test(an_event_that_rank_1_cannot_send_ends_the_connection),
+		cmocka_unit_test(who_pretends_to_be_launcher_0_is_not_believed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
