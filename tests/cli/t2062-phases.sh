@@ -127,6 +127,32 @@ expect_exit 0
 expect_equal "$(of_json "json_array_length(j, '\$.phases'), j ->> '\$.phases[0].phase', j ->> '\$.phases[1].phase',
 	j ->> '\$.phases[1].input.ranks_used', j ->> '\$.phases[1].ranks[3].path' LIKE '%20003_ascend_pt'")" '2|window-1|window-2|4|1'
 
+behaviour 'files side by side say role, step and what was measured by their names'
+for step in 1 2; do
+	for kind in actor ref; do
+		"$synth" -q -o "made/$kind$step" --format kineto --ranks 2 --steps 2 --layers 1 --kernels-per-layer 2 --no-rank-id \
+			--seed "$step${#kind}" || exit 1
+	done
+done
+# names <file name with R, S and K for rank, step and kind>: of two ranks
+names() {
+	rm -rf named && mkdir -p named/actor named/ref
+	for part in made/*; do
+		rank=0
+		for trace in "$part"/*.trace.json; do
+			file=${1//R/$((rank++))} file=${file//S/${part: -1}} kind=${part#made/}
+			cp "$trace" "named/${file//K/${kind%?}}"
+		done
+	done
+	"$npuprof" info -q -f json named >stdout 2>stderr
+	of_json "(SELECT group_concat((value ->> 'phase') || ':' || (value ->> '\$.input.ranks_used'), ' ') FROM json_each(j, '\$.phases'))"
+}
+expect_equal "$(names 'K_update_stepS_rankR-of-2_tpR-pp0_pid10R_2026040216035200S.json')" 'actor/step1:2 actor/step2:2 ref/step1:2 ref/step2:2'
+expect_equal "$(names 'K/K_update_stepS_rankR-of-2_pid10R_2026040216035200S.json')" 'actor/step1:2 actor/step2:2 ref/step1:2 ref/step2:2'
+expect_equal "$(names 'K_update_rankR-of-2_pid10R_2026040216035200S.json')" 'actor-1:2 actor-2:2 ref-1:2 ref-2:2'
+expect_equal "$(names 'bs-S-176755377S.976-TP-R-K.trace.json')" 'bs-1/actor:2 bs-1/ref:2 bs-2/actor:2 bs-2/ref:2'
+expect_equal "$(names '176755377S.976-TP-R-K.trace.json')" 'actor-1:2 actor-2:2 ref-1:2 ref-2:2'
+
 behaviour 'inputs are untouched'
 expect_equal "$(snapshot rl)" "$before"
 

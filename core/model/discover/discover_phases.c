@@ -55,6 +55,20 @@ struct phasing {
 	bool replicas_collide;
 };
 
+/*
+ * Where files stand side by side their names say it: SGLang has a prefix for what was measured, and
+ * may profile prefill and decode apart; verl has role, stage and step.
+ */
+static void split_name(const struct capture_name *name, const char *text, struct parts *ret)
+{
+	const struct name_part parts[] = { name->worker, name->role, name->stage };
+
+	for (size_t i = 0; i < NP_COUNT(parts) && ret->count < MOST_PARTS; i++) {
+		ret->item[ret->count].text = text + parts[i].begin;
+		ret->item[ret->count++].length = parts[i].length;
+	}
+}
+
 static void split(const struct naming *naming, struct parts *ret)
 {
 	const char *at = naming->path + naming->root;
@@ -65,11 +79,8 @@ static void split(const struct naming *naming, struct parts *ret)
 		ret->item[ret->count++].length = (size_t)(slash - at);
 		at = slash + 1;
 	}
-	/* SGLang may profile prefill and decode apart: that is the end of its names. */
-	if (naming->name.form == CAPTURE_SGLANG && ret->count < MOST_PARTS) {
-		ret->item[ret->count].text = at + naming->name.role.begin;
-		ret->item[ret->count++].length = naming->name.role.length;
-	}
+	if (naming->name.form == CAPTURE_SGLANG || naming->name.form == CAPTURE_VERL)
+		split_name(&naming->name, at, ret);
 }
 
 /* "agent_loop_rollout_replica_3" without its number: the length of what the replicas share. */
@@ -92,6 +103,13 @@ static bool same_part(const struct parts *a, const struct parts *b, size_t at)
 		return at >= a->count && at >= b->count;
 	return a->item[at].length == b->item[at].length &&
 	       memcmp(a->item[at].text, b->item[at].text, a->item[at].length) == 0;
+}
+
+/* Is it called as the directory that it is in? */
+static bool repeats(const struct parts *parts, size_t at)
+{
+	return parts->item[at].length == parts->item[at - 1].length &&
+	       memcmp(parts->item[at].text, parts->item[at - 1].text, parts->item[at].length) == 0;
 }
 
 static int32_t rank_at(const struct phasing *phasing, size_t place)
@@ -191,7 +209,9 @@ static int make_keys(struct phasing *phasing, struct np_err *err)
 
 		np_buf_add(&text, "");
 		for (size_t k = 0; k < parts->count; k++) {
-			if (phasing->differs[k])
+			/* A role may be in the name of the directory and of the file. */
+			if (phasing->differs[k] && parts->item[k].length > 0 &&
+			    !(k > 0 && repeats(parts, k)))
 				np_buf_printf(&text, "%s%.*s", text.length > 0 ? "/" : "",
 					      (int)parts->item[k].length, parts->item[k].text);
 		}

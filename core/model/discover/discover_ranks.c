@@ -29,6 +29,11 @@ static size_t identity_of(const char *name, const struct capture_name *facts)
 		return facts->worker.length;
 	if (facts->pid < 0)
 		return 0;
+	if (facts->form == CAPTURE_VERL) {
+		const char *at = strstr(name, "pid");
+
+		return at ? (size_t)(at - name) + strcspn(at, "_") : 0;
+	}
 	if (facts->form == CAPTURE_MSMONITOR) {
 		end = strchr(name + strlen("msmonitor_"), '_');
 	} else {
@@ -47,9 +52,19 @@ static bool same_process(const struct naming *a, const struct naming *b)
 	       strcmp(a->host, b->host) == 0;
 }
 
+/* SGLang names no process: who has the same part of the model in the same server is one. */
+static bool same_part_of_server(const struct naming *a, const struct naming *b)
+{
+	const struct capture_name *x = &a->name;
+	const struct capture_name *y = &b->name;
+
+	return x->form == CAPTURE_SGLANG && y->form == CAPTURE_SGLANG && x->tp == y->tp &&
+	       x->dp == y->dp && x->pp == y->pp && x->ep == y->ep;
+}
+
 bool discover_same_maker(const struct naming *a, const struct naming *b)
 {
-	if (same_process(a, b))
+	if (same_process(a, b) || same_part_of_server(a, b))
 		return true;
 	return a->identity > 0 && a->identity == b->identity &&
 	       memcmp(last_part(a), last_part(b), a->identity) == 0;
@@ -72,6 +87,8 @@ static int read_name(struct namings *all, size_t index, struct np_err *err)
 	if (rc < 0)
 		return rc;
 	naming->identity = identity_of(last_part(naming), name);
+	if (name->time >= 0 && (name->form == CAPTURE_SGLANG || name->form == CAPTURE_VERL))
+		source->stamp = name->time;
 	naming->process = source->process;
 	naming->host = source->host;
 	source->place =

@@ -21,7 +21,7 @@ enum name_field {
 	EP,
 	DCP,
 	PID,
-	TIME, /* read by file_name_time() */
+	TIME,
 	STEP,
 	MIXED, /* "tp0-pp1" */
 	REPLICA,
@@ -53,9 +53,9 @@ static const struct {
 	  "^(.+?)\\.(\\d{10,20})\\.pt\\.trace\\.json(?:\\.gz)?$",
 	  { WORKER, TIME } },
 	{ CAPTURE_SGLANG,
-	  "^(?:(.+)-)?(?:[\\d.]+)-TP-(\\d+)(?:-DP-(\\d+))?(?:-PP-(\\d+))?(?:-EP-(\\d+))?"
+	  "^(?:(.+)-)?([\\d.]+)-TP-(\\d+)(?:-DP-(\\d+))?(?:-PP-(\\d+))?(?:-EP-(\\d+))?"
 	  "(?:-([A-Za-z]+))?\\.trace\\.json(?:\\.gz)?$",
-	  { WORKER, TP, DP, PP, EP, ROLE } },
+	  { WORKER, TIME, TP, DP, PP, EP, ROLE } },
 	{ CAPTURE_VERL,
 	  "^rollout-replica(\\d+)(?:-globalrank(\\d+))?_(?:(?!(?:tp|pp|dp|cp|rank|step|pid)\\d)([^_]+)_)?"
 	  "(?:(?!(?:tp|pp|dp|cp|rank|step|pid)\\d)(.+?)_)?(?:step(\\d+)_)?"
@@ -155,6 +155,16 @@ static void take_mixed(const char *text, size_t length, struct capture_name *ret
 	}
 }
 
+/* 17 digits of a date, or seconds with a fraction, which become milliseconds. */
+static int64_t time_of(const char *text, size_t length)
+{
+	int64_t time;
+
+	if (memchr(text, '.', length))
+		return np_text_to_scaled(text, length, 3, &time) ? time : -1;
+	return number(text, length);
+}
+
 static void take_field(enum name_field field, const char *name, struct np_capture at,
 		       struct capture_name *ret)
 {
@@ -199,6 +209,8 @@ static void take_field(enum name_field field, const char *name, struct np_captur
 		break;
 	case STEP:
 		ret->step = number(text, length);
+		ret->stage =
+			(struct name_part){ at.begin - strlen("step"), length + strlen("step") };
 		break;
 	case REPLICA:
 		ret->replica = number(text, length);
@@ -207,6 +219,8 @@ static void take_field(enum name_field field, const char *name, struct np_captur
 		take_mixed(text, length, ret);
 		break;
 	case TIME:
+		ret->time = time_of(text, length);
+		break;
 	case END:
 	default:
 		break;
@@ -274,6 +288,7 @@ int capture_name_read(struct capture_names *names, const char *name, struct capt
 				      .dcp = -1,
 				      .pid = -1,
 				      .step = -1,
+				      .time = -1,
 				      .replica = -1 };
 	if (strlen(name) > LONGEST_NAME)
 		return NP_OK;

@@ -42,10 +42,12 @@ struct capture_name {
 	int32_t dp, pp, tp, cp, ep, dcp;
 	int64_t pid;
 	int64_t step;
+	int64_t time;            /* to order captures of one form by; no time of day */
 	int64_t replica;         /* of a rollout */
 	bool global;             /* the rank is one of the job, and none of a replica */
 	struct name_part worker; /* all before process and time: who made the capture */
 	struct name_part role;   /* of verl; the stage of SGLang */
+	struct name_part stage;  /* "step3" of verl */
 };
 
 /* The patterns, compiled. Belongs to one thread. */
