@@ -80,6 +80,44 @@ run "$npuprof" info moved
 expect_exit 0
 expect_stdout_says '0-3 (from the name)' 'no file says the rank of 4 captures'
 
+behaviour 'files that somebody has gathered and renamed are a rank each, by words, numbers and contents'
+mkdir gathered counted called numbered devices
+for rank in 0 1 2 3; do
+	from=$(dirname "$(ls text/*/profiler_info_$rank.json)")/ASCEND_PROFILER_OUTPUT
+	mkdir -p numbered/$rank "devices/node0/device_$rank"
+	for file in trace_view.json.gz kernel_details.csv communication.json step_trace_time.csv; do
+		cp "$from/$file" "gathered/rank${rank}_$file"
+		cp "$from/$file" "counted/${file%%.*}_$rank.${file#*.}"
+		cp "$from/$file" numbered/$rank/
+		cp "$from/$file" devices/node0/device_$rank/
+	done
+	cp "$from/trace_view.json.gz" "called/first_try_of_the_${rank}th.json.gz"
+done
+for way in gathered counted numbered devices; do
+	figures $way >$way.csv
+	expect "$way: figures are those of the whole run" diff text.csv $way.csv
+	run "$npuprof" info $way
+	expect_exit 0
+	expect_stdout_says '0-3 (from the name)'
+done
+run "$npuprof" info called
+expect_exit 3
+expect_stdout_says '4 ranks' '0-3 (provisional)'
+figures called >called.csv
+expect 'computing is that of the whole run' diff <(cut -d'|' -f3-4 text.csv) <(cut -d'|' -f3-4 called.csv)
+run "$npuprof" info gathered/rank1_trace_view.json.gz gathered/rank2_kernel_details.csv
+expect_exit 0
+expect_stdout_says '2 ranks' '1 (from the name)' '2 (from the name)'
+mkdir -p run0 run1 && cp numbered/0/* run0/ && cp numbered/1/* run1/
+run "$npuprof" info -d run0 -d run1
+expect_exit 3
+
+behaviour 'a part of a profile without times is named'
+mkdir parts && cp "$(dirname "$(ls text/*/profiler_info_0.json)")/ASCEND_PROFILER_OUTPUT/op_statistic.csv" parts/
+run "$npuprof" info parts
+expect_exit 1
+expect_stderr_has "'op_statistic.csv' is only a part of a profile"
+
 behaviour 'a compressed trace is read, by itself too'
 trace=$(find text -name trace_view.json.gz | sort | head -1)
 run "$npuprof" info "$trace"

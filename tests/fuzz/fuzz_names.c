@@ -3,6 +3,7 @@
  * Names of captures: whatever a directory is called, its name is read within bounds, and twice
  * alike. An input is a name, up to its first NUL.
  */
+#include "core/model/discover/discover_files.h"
 #include "core/model/vendor/capture_names.h"
 #include "core/model/vendor/file_names.h"
 
@@ -31,6 +32,21 @@ static void check(const struct capture_name *facts, size_t length)
 	must(facts->pid >= -1 && facts->step >= -1 && facts->replica >= -1);
 	check_part(facts->worker, length);
 	check_part(facts->role, length);
+	check_part(facts->stage, length);
+	must(facts->time >= -1);
+}
+
+/* Words around the name of a file lie in it. */
+static void check_renamed(const char *name)
+{
+	struct renamed_file parts;
+	size_t length = strlen(name);
+
+	if (!discover_renamed(name, &parts))
+		return;
+	must(parts.file < NP_FILE_COUNT);
+	must(parts.before.length + parts.behind.length < length);
+	must(parts.before.bytes >= name && parts.behind.bytes <= name + length);
 }
 
 /* NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name */
@@ -54,6 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check(&facts[i], strlen(name));
 	}
 	must(facts[0].form == facts[1].form && facts[0].rank == facts[1].rank);
+	check_renamed(name);
 	(void)file_name_time(name);
 	(void)file_name_is_rank_db(name, &kind, &rank);
 	if (file_name_is_msmonitor(name, &stamp, &rank))

@@ -126,7 +126,26 @@ static int take_flat(struct np_run *run, const char *dir, const struct np_names 
 		rc = take_exports(run, dir, names, err);
 	if (rc == NP_OK)
 		rc = take_other_dbs(run, dir, names, err);
+	if (rc == NP_OK)
+		rc = discover_take_renamed(run, dir, names, err);
 	return rc == NP_OK ? discover_take_kineto(run, dir, names, err) : rc;
+}
+
+/* Statistics and memory without what they are of: they say nothing of times. */
+static void note_parts(struct np_run *run, const char *dir, const struct np_names *names,
+		       size_t *ret_without_data)
+{
+	for (size_t i = 0; i < names->list.count; i++) {
+		if (discover_fixed_file(names->list.item[i]) == NP_FILE_COUNT)
+			continue;
+		*ret_without_data += 1;
+		np_note_add(&run->notes, NP_NOTE_SKIPPED, NP_NO_RANK, dir, "rank",
+			    "'%s' is only a part of a profile: without a database,"
+			    " trace_view.json, kernel_details.csv, step_trace_time.csv or"
+			    " communication.json beside it there are no times",
+			    names->list.item[i]);
+		return;
+	}
 }
 
 /* Traces and logs of other tools, which nobody here reads from a directory. */
@@ -238,6 +257,8 @@ int discover_take(struct np_run *run, const char *dir, const struct np_names *na
 		rc = take_flat(run, dir, names, ret_without_data, err);
 		if (rc == NP_OK && framework && !holds_prof(names) && run->sources.count == before)
 			note_unparsed(run, dir, names, ret_without_data);
+		else if (rc == NP_OK && run->sources.count == before)
+			note_parts(run, dir, names, ret_without_data);
 	}
 	free(output);
 	return rc;

@@ -177,6 +177,47 @@ enum np_file discover_fixed_file(const char *name)
 	return NP_FILE_COUNT;
 }
 
+/* A part of a name is one if nothing but a separator stands on either side of it. */
+static const char *find_part(const char *name, const char *part, size_t length)
+{
+	for (const char *at = name; (at = strstr(at, part)); at++) {
+		if ((at == name || strchr("_-. ", at[-1])) && strchr("_-. ", at[length]))
+			return at;
+	}
+	return NULL;
+}
+
+enum np_file discover_find_stem(const char *name, size_t *ret_begin, size_t *ret_length,
+				size_t *ret_suffix)
+{
+	enum np_file found = NP_FILE_COUNT;
+
+	*ret_length = 0;
+	for (size_t i = 0; i < NP_COUNT(fixed_names); i++) {
+		const char *dot = strrchr(fixed_names[i].name, '.');
+		size_t length = (size_t)(dot - fixed_names[i].name);
+		size_t suffix = strlen(dot);
+		char stem[64];
+		const char *at;
+
+		if (strcmp(dot, ".db") == 0 || length <= *ret_length)
+			continue;
+		(void)snprintf(stem, sizeof(stem), "%.*s", (int)length, fixed_names[i].name);
+		at = find_part(name, stem, length);
+		if (!at)
+			continue;
+		if (np_text_ends(name, ".gz"))
+			suffix += strlen(".gz");
+		if (strncmp(name + strlen(name) - suffix, dot, strlen(dot)) != 0)
+			continue;
+		*ret_begin = (size_t)(at - name);
+		*ret_length = length;
+		*ret_suffix = suffix;
+		found = fixed_names[i].file;
+	}
+	return found;
+}
+
 int discover_find_fixed(const char *dir, const char *name, struct np_source_files *source,
 			struct np_err *err)
 {

@@ -6,6 +6,7 @@
 
 #include "npuprof/dirs.h"
 #include "npuprof/discover.h"
+#include "npuprof/gz.h"
 #include "npuprof/run.h"
 
 #define OUTPUT_NAME   "ASCEND_PROFILER_OUTPUT"
@@ -42,6 +43,11 @@ bool discover_is_archive(const char *path, struct np_buf *buf);
 
 /* Which file of a rank has this fixed name, such as "trace_view.json"; NP_FILE_COUNT: none. */
 enum np_file discover_fixed_file(const char *name);
+
+/* Likewise of a name that holds it: where the fixed part without its suffix is, and the length of
+ * the suffix. */
+enum np_file discover_find_stem(const char *name, size_t *ret_begin, size_t *ret_length,
+				size_t *ret_suffix);
 
 /* Likewise of the names of msprof, which hold the time of the export: "op_summary_2025….csv". */
 enum np_file discover_stamped_file(const char *name);
@@ -108,8 +114,32 @@ int discover_take_kineto(struct np_run *run, const char *dir, const struct np_na
 /* The rank that the head of the trace names. */
 void discover_read_kineto(struct np_source_files *source);
 
-/* Names that count the traces from 0 on ("trace_0.json"), where nothing else says their ranks. */
-int discover_count_kineto(struct np_run *run, struct np_err *err) NP_MUST_USE;
+/* --- discover_renamed.c ---------------------------------------------------------------------- */
+
+/* Longer names are nobody's. */
+#define NP_RENAMED_MOST 1024
+
+/* A file of an output directory with words around its name: rank0_trace_view.json. */
+struct renamed_file {
+	enum np_file file; /* NP_FILE_COUNT: it is none */
+	struct np_slice before;
+	struct np_slice behind;
+};
+
+bool discover_renamed(const char *name, struct renamed_file *ret);
+
+/* Have they the same words around their names? */
+bool discover_same_renamed(const struct renamed_file *a, const struct renamed_file *b);
+
+/* Take the files of a directory that are such, a rank for those with the same words. */
+int discover_take_renamed(struct np_run *run, const char *dir, const struct np_names *names,
+			  struct np_err *err) NP_MUST_USE;
+
+/*
+ * Where no capture has a rank and their files or directories are numbered from 0 on, each once,
+ * that is the rank.
+ */
+int discover_count_names(struct np_run *run, struct np_err *err) NP_MUST_USE;
 
 /* Give every capture that was found its rank, as far as anything says it. */
 int discover_name_ranks(struct np_run *run, const struct np_discover_options *options,

@@ -5,6 +5,7 @@
 #include "core/model/vendor/file_names.h"
 #include "core/model/vendor/kineto.h"
 #include "core/model/vendor/nsys.h"
+#include "core/model/vendor/trace_lanes.h"
 
 #include "npuprof/json.h"
 #include "npuprof/notes.h"
@@ -43,6 +44,7 @@ static bool is_other(const char *name)
 {
 	return discover_fixed_file(name) != NP_FILE_COUNT ||
 	       discover_stamped_file(name) != NP_FILE_COUNT ||
+	       discover_renamed(name, &(struct renamed_file){ 0 }) ||
 	       np_text_begins(name, "profiler_info") || np_text_begins(name, "profiler_metadata");
 }
 
@@ -58,7 +60,8 @@ static bool is_of_others(const char *path)
 enum found {
 	FOUND_OTHER,
 	FOUND_TRACE,
-	FOUND_DAMAGED, /* what cannot be read, and may be a trace */
+	FOUND_NPU_TRACE, /* of torch_npu, under another name */
+	FOUND_DAMAGED,   /* what cannot be read, and may be a trace */
 };
 
 static int look_at(const char *dir, const char *name, enum found *ret, struct np_err *err)
@@ -78,6 +81,9 @@ static int look_at(const char *dir, const char *name, enum found *ret, struct np
 		(void)np_fail(err, rc, "%s", problem.text);
 	else if (rc < 0 && (is_named(name) || !is_of_others(path)))
 		*ret = FOUND_DAMAGED;
+	else if (rc == NP_OK && !kineto && !is_nsys(path) && !np_is_directory(path) &&
+		 trace_is_of_npu(path))
+		*ret = FOUND_NPU_TRACE;
 	else if (rc == NP_OK && (kineto || (is_named(name) && !np_is_directory(path))))
 		*ret = FOUND_TRACE;
 	free(path);
@@ -125,6 +131,9 @@ int discover_take_kineto(struct np_run *run, const char *dir, const struct np_na
 			rc = look_at(dir, name, &found[i], err);
 		if (rc == NP_OK && found[i] == FOUND_TRACE)
 			rc = add_trace(run, dir, name, err);
+		else if (rc == NP_OK && found[i] == FOUND_NPU_TRACE)
+			rc = discover_keep_lone(run, dir, name, NP_KIND_PYTORCH, NP_FILE_TRACE,
+						err);
 	}
 	among = run->sources.count > before;
 	for (size_t i = 0; i < names->list.count && rc == NP_OK; i++) {
@@ -153,52 +162,4 @@ void discover_read_kineto(struct np_source_files *source)
 		return;
 	if (np_json_integer(np_json_member(info, "rank"), &rank) && rank >= 0 && rank <= INT32_MAX)
 		source->rank = (int32_t)rank;
-}
-
-/* The number before the suffix: trace_3.json.gz, 3.json; −1 for none. */
-static int32_t number_in(const char *path)
-{
-	const char *name = np_text_last_part(path);
-	const char *end = name + strcspn(name, ".");
-	const char *from = end;
-	int64_t number;
-
-	while (from > name && from[-1] >= '0' && from[-1] <= '9')
-		from--;
-	if (from == end || end - from > 6 || !np_text_to_int(from, (size_t)(end - from), &number))
-		return -1;
-	return (int32_t)number;
-}
-
-/* Are all of them traces without a rank? */
-static bool are_unranked(const struct np_run *run)
-{
-	for (size_t i = 0; i < run->sources.count; i++) {
-		if (run->sources.item[i].rank >= 0 || run->sources.item[i].kind != NP_KIND_KINETO)
-			return false;
-	}
-	return run->sources.count > 1;
-}
-
-int discover_count_kineto(struct np_run *run, struct np_err *err)
-{
-	size_t count = run->sources.count;
-	bool counted = are_unranked(run);
-	bool *seen = counted ? calloc(count + 1, sizeof(*seen)) : NULL;
-
-	if (counted && !seen)
-		return np_fail_nomem(err, "ranks");
-	for (size_t i = 0; i < count && counted; i++) {
-		int32_t number = number_in(run->sources.item[i].dir);
-
-		counted = number >= 0 && (size_t)number < count && !seen[number];
-		if (counted)
-			seen[number] = true;
-	}
-	free(seen);
-	for (size_t i = 0; i < count && counted; i++) {
-		run->sources.item[i].rank = number_in(run->sources.item[i].dir);
-		run->sources.item[i].rank_from = NP_RANK_FROM_NAME;
-	}
-	return NP_OK;
 }

@@ -485,7 +485,7 @@ int discover_name_ranks(struct np_run *run, const struct np_discover_options *op
 		rc = name_rank(&all, i, err);
 	if (rc == NP_OK) {
 		place_unranked(run);
-		rc = discover_count_kineto(run, err);
+		rc = discover_count_names(run, err);
 	}
 	if (rc == NP_OK) {
 		number_replicas(run);

@@ -228,10 +228,13 @@ static int kind_of_file(const char *path, enum np_file *ret, struct np_err *err)
 {
 	const char *name = np_text_last_part(path);
 	bool csv = np_text_ends(path, ".csv") || np_text_ends(path, ".csv.gz");
+	struct renamed_file renamed;
 
 	*ret = discover_fixed_file(name);
 	if (*ret == NP_FILE_COUNT)
 		*ret = discover_stamped_file(name);
+	if (*ret == NP_FILE_COUNT && discover_renamed(name, &renamed))
+		*ret = renamed.file;
 	if (np_text_ends(name, ".sqlite")) {
 		*ret = NP_FILE_KINETO; /* of Nsight Systems; what is none is said when it is read */
 		return nsys_is(path) ? NP_OK : refuse(path, err);
@@ -274,6 +277,17 @@ static int find_above(struct np_run *run, const char *dir, struct np_source_file
 	return rc;
 }
 
+/* Are the words around the names of two files the same, or are there none? */
+static bool same_words(const char *a, const char *b)
+{
+	struct renamed_file words[2];
+	bool renamed = discover_renamed(np_text_last_part(a), &words[0]);
+
+	if (discover_renamed(np_text_last_part(b), &words[1]) != renamed)
+		return false;
+	return !renamed || discover_same_renamed(&words[0], &words[1]);
+}
+
 /* A file of the same directory that was given before: both are of one rank. */
 static struct np_source_files *find_sibling(struct np_run *run, const char *path, enum np_file file)
 {
@@ -285,7 +299,7 @@ static struct np_source_files *find_sibling(struct np_run *run, const char *path
 		if (!each->file[file] && each->kind != NP_KIND_MSMONITOR &&
 		    each->kind != NP_KIND_CLUSTER && !np_is_directory(each->dir) &&
 		    (size_t)(np_text_last_part(each->dir) - each->dir) == length &&
-		    strncmp(each->dir, path, length) == 0)
+		    strncmp(each->dir, path, length) == 0 && same_words(each->dir, path))
 			return each;
 	}
 	return NULL;

@@ -81,6 +81,49 @@ int64_t trace_lanes_device(const struct trace_lanes *lanes)
 	return count == 1 ? device : NP_UNKNOWN;
 }
 
+/* Events that are looked at to know a trace of an NPU. */
+#define PROBE 50000
+
+/* The host's half comes first, and what its queue does is its own; lanes are named early too. */
+static bool is_of_npu(const struct np_trace_event *event, const struct trace_lanes *lanes)
+{
+	static const char *const own[] = { "enqueue", "dequeue", "async_task_queue", "async_npu",
+					   "HostToDevice" };
+
+	for (size_t i = 0; i < NP_COUNT(own); i++) {
+		if (np_slice_is(event->cat, own[i]))
+			return true;
+	}
+	for (size_t i = 0; event->phase == 'M' && i < lanes->list.count; i++) {
+		if (lanes->list.item[i].kind == TRACE_LANE_HARDWARE ||
+		    lanes->list.item[i].kind == TRACE_LANE_OVERLAP)
+			return true;
+	}
+	return false;
+}
+
+bool trace_is_of_npu(const char *path)
+{
+	NP_CLEANUP(np_trace_closep) struct np_trace *trace = NULL;
+	const struct np_trace_event *event = NULL;
+	struct trace_lanes lanes = { 0 };
+	bool found = false;
+	int rc = np_trace_open(path, &trace, NULL);
+
+	if (rc == NP_OK)
+		rc = trace_lanes_init(&lanes, NULL);
+	for (int i = 0; i < PROBE && rc == NP_OK && !found; i++) {
+		rc = np_trace_next(trace, &event, NULL);
+		if (rc < 0 || !event)
+			break;
+		if (event->phase == 'M')
+			rc = trace_lanes_take(&lanes, event, NULL);
+		found = rc == NP_OK && is_of_npu(event, &lanes);
+	}
+	trace_lanes_release(&lanes);
+	return found;
+}
+
 bool trace_is_collection(const struct np_trace_event *event)
 {
 	return event->cat.length == 2 && strncasecmp(event->cat.bytes, "gc", 2) == 0;

@@ -56,6 +56,9 @@ int trace_lanes_take(struct trace_lanes *lanes, const struct np_trace_event *eve
 /* The lane of a process, or NULL as long as nothing names it. */
 const struct trace_lane *trace_lanes_find(const struct trace_lanes *lanes, int64_t pid);
 
+/* Is a file a trace of torch_npu or msprof? Looks at its first events. */
+bool trace_is_of_npu(const char *path);
+
 /* The device of the one lane of hardware; NP_UNKNOWN where there is another number of them. */
 int64_t trace_lanes_device(const struct trace_lanes *lanes);
 
