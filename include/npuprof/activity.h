@@ -28,7 +28,8 @@
  *
  * A kernel of another stream may hide what the main stream waits for: of each exposed
  * piece it is kept when the main compute stream, the one that computes longest in the
- * cell, went on.
+ * cell, went on. An operator that is under way while the host launches nothing shows as well:
+ * how much of a piece that is, is kept, too.
  *
  * Of a cell the shares sum to np_step_time.span, those of computing to
  * .computing, those of operators to .communication_not_overlapped, and memcpy
@@ -99,6 +100,11 @@ struct np_exposed {
 	 * stream where that has none any more; NP_EXPOSED_LAST where no kernel follows.
 	 */
 	uint32_t later;
+	/*
+	 * For so much of it the call that launched the next kernel had not yet returned:
+	 * nothing could have been computed then, whatever the operator did.
+	 */
+	uint32_t host;
 };
 
 #define NP_EXPOSED_LAST UINT32_MAX

@@ -26,7 +26,7 @@
  */
 
 /* A change of this number makes all summaries stale: raise it with every change of the form. */
-#define NP_SUMMARY_FORM 12
+#define NP_SUMMARY_FORM 13
 
 /* What is known about a rank beside what was loaded. */
 struct np_summary {

@@ -17,7 +17,9 @@ static void add_ops(struct progress_mark *mark, const struct progress *progress,
 
 	for (uint32_t i = from; i < until; i++) {
 		const struct np_comm_op *op = &rank->ops.item[i];
-		struct np_exposed piece = { op->start, op->end < to ? op->end : to, i, 0 };
+		struct np_exposed piece = { .begin = op->start,
+					    .end = op->end < to ? op->end : to,
+					    .op = i };
 		np_ns wait;
 		np_ns waiting;
 

@@ -130,10 +130,12 @@ static int find_warm_up(const struct np_replay *replay, struct np_job_findings *
 /* --- pauses ------------------------------------------------------------------------------------
  */
 
-/* A host that is later than its peers by so much, and so much of their work, has paused; if they
- * are not late themselves. */
+/*
+ * A host that is later than its peers by so much, and so much of their work, has paused (what
+ * is late now and then is named for as much: whatif_verdict.c); if they are not late themselves.
+ */
 #define PAUSE_NS   1000000
-#define PAUSE_PART 0.05
+#define PAUSE_PART 0.03
 
 /* So many pauses, on so many ranks, are a habit; if one rank has no more of them than its part. */
 #define PAUSES      3

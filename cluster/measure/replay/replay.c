@@ -220,12 +220,14 @@ static int see_times(const struct building *building, struct np_err *err)
 		struct np_replay_rank *rank = &replay->ranks[i];
 
 		rank->begin = NP_UNKNOWN;
+		rank->iterated = NP_UNKNOWN;
 		if (building->drafts[i].begin == NP_UNKNOWN)
 			continue;
 		rank->begin = np_clock_time(building->clock, i, building->drafts[i].begin);
 		rank->end = np_clock_time(building->clock, i, building->drafts[i].end);
 		first = rank->begin < first ? rank->begin : first;
 		last = rank->end > last ? rank->end : last;
+		rank->iterated = building->drafts[i].reached;
 		replay->iterations += building->drafts[i].iterations;
 		iterated += building->drafts[i].iterated;
 	}

@@ -371,6 +371,20 @@ static int take_still(struct drafting *rank, const struct still *still, uint32_t
 	return ends > still->end ? block_later(rank, still->op) : block(rank, still->op);
 }
 
+/*
+ * An operator shows although the rank does not stand still for it: what the host had not yet
+ * launched by then is waiting for that, as where no operator is under way.
+ */
+static void wait_for_host(struct drafting *rank, const struct np_exposed *piece, uint32_t segment,
+			  np_ns end)
+{
+	const struct still host = { piece->begin, piece->begin + piece->host, piece->op };
+	np_ns waited = overlap(&host, rank->rank->activity.segments.item[segment].begin, end);
+
+	work(rank, NP_WORK_OTHER, -waited);
+	work(rank, NP_WORK_HOST, waited);
+}
+
 /* What nothing hides is standing still, or work. */
 static int stand_still(struct drafting *rank, uint32_t segment, np_ns end)
 {
@@ -386,6 +400,8 @@ static int stand_still(struct drafting *rank, uint32_t segment, np_ns end)
 		still = stands_still(rank, each);
 		if (still.op != UINT32_MAX)
 			rc = take_still(rank, &still, i, segment, end);
+		else
+			wait_for_host(rank, each, segment, end);
 		if (each->end <= end)
 			rank->next_piece = i + 1;
 	}
@@ -459,7 +475,7 @@ static void begin_late(struct drafting *rank)
 }
 
 /* The step goes on until the next one begins, wherever that is. */
-static int iterate(struct drafting *rank, const struct np_step_time *time)
+static int iterate(struct drafting *rank, const struct np_step_time *time, enum begin_counts from)
 {
 	struct rank_draft *draft = rank->draft;
 	np_ns other = time->between[NP_BETWEEN_OTHER];
@@ -468,6 +484,8 @@ static int iterate(struct drafting *rank, const struct np_step_time *time)
 	draft->iterations++;
 	draft->iterated += np_step_iteration(time);
 	draft->end += between + other;
+	if (from == BEGIN_FIRST || draft->reached != NP_UNKNOWN)
+		draft->reached = draft->end - draft->begin;
 	work(rank, NP_WORK_OTHER, other);
 	work(rank, NP_WORK_BETWEEN, between);
 	return add_begin(rank, BEGIN_TO, between);
@@ -510,7 +528,7 @@ static int draft_activity(struct drafting *rank)
 		if (rc == NP_OK)
 			rc = draft_cell(rank, i);
 		if (rc == NP_OK && iterates)
-			rc = iterate(rank, time);
+			rc = iterate(rank, time, from);
 	}
 	return rc;
 }
@@ -630,6 +648,7 @@ int replay_draft(const struct np_align *align, uint32_t index, const struct np_r
 	int rc;
 
 	ret->begin = NP_UNKNOWN;
+	ret->reached = NP_UNKNOWN;
 	ret->timed = rank && rank->activity.cells.count > 0;
 	if (!rank || (!ret->timed && rank->ops.count == 0))
 		return NP_OK;

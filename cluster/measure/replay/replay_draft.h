@@ -29,6 +29,7 @@ struct rank_draft {
 	np_ns end;
 	size_t iterations; /* steps with one */
 	np_ns iterated;    /* their sum */
+	np_ns reached;     /* by them from the first; NP_UNKNOWN where that has none */
 	bool timed;        /* it has intervals */
 };
 

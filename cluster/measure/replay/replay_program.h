@@ -39,13 +39,9 @@ enum mark_kind {
 /* MARK_BEGIN: how the time counts in the sum of iterations, instead of a slot or room. */
 enum begin_counts {
 	BEGIN_NOT,
-	BEGIN_FROM, /* of this step: it is taken off */
-	/*
-	 * Likewise, but as it was: a rank that begins its first step earlier has not waited for
-	 * anybody, and more repairs must not make steps longer.
-	 */
-	BEGIN_FIRST,
-	BEGIN_TO, /* of the step before: it is added */
+	BEGIN_FROM,  /* of this step: it is taken off */
+	BEGIN_FIRST, /* likewise, of the first step of the rank */
+	BEGIN_TO,    /* of the step before: it is added */
 };
 
 struct np_replay_mark {
@@ -102,6 +98,8 @@ struct np_replay_rank {
 	/* From there to its own begin. */
 	np_ns late_host;  /* what it is later than the first of its stage */
 	np_ns late_other; /* the rest */
+	/* From its first begin to its last one, as it was; NP_UNKNOWN without a first iteration. */
+	np_ns iterated;
 };
 
 #define NO_SLOT UINT32_MAX

@@ -103,10 +103,12 @@ FOR_LANES void begin_step(struct replay_state *state, const struct np_replay_mar
 		time[i] += scaled(mark->work[MARK_WORKS - 1], factor[NP_WORK_BETWEEN]);
 		if (mark->room == BEGIN_TO)
 			state->iterated[i] += time[i];
-		else if (mark->room == BEGIN_FROM)
+		else if (mark->room != BEGIN_NOT)
 			state->iterated[i] -= time[i];
+		if (mark->room == BEGIN_TO)
+			state->last[rank * lanes + i] = time[i];
 		else if (mark->room == BEGIN_FIRST)
-			state->iterated[i] -= replay_first_start(state->replay, rank);
+			state->first[rank * lanes + i] = time[i];
 	}
 	if (lanes == 1 && state->reached)
 		state->reached[state->next_mark] = *time;
@@ -214,6 +216,8 @@ np_ns replay_total(const struct replay_state *state, size_t lane)
 void replay_release(struct replay_state *state)
 {
 	free(state->time);
+	free(state->first);
+	free(state->last);
 	free(state->room);
 	free(state->cell_changed);
 	free(state->instance_changed);
@@ -231,9 +235,11 @@ static int begin(struct replay_state *state, const struct np_replay *replay, siz
 	state->replay = replay;
 	state->lanes = lanes;
 	state->time = malloc((ranks + 1) * lanes * sizeof(*state->time));
+	state->first = calloc((ranks + 1) * lanes, sizeof(*state->first));
+	state->last = calloc((ranks + 1) * lanes, sizeof(*state->last));
 	state->rooms = (size_t)replay->rooms + 1;
 	state->room = calloc(state->rooms * lanes, sizeof(*state->room));
-	if (!state->time || !state->room)
+	if (!state->time || !state->first || !state->last || !state->room)
 		return np_fail_nomem(err, "the replay");
 	for (size_t i = 0; i < ranks * lanes; i++)
 		state->time[i] = replay_begin(replay, (uint32_t)(i / lanes));
@@ -309,13 +315,35 @@ int replay_run_on(struct replay_state *state, struct np_err *err)
 	return NP_OK;
 }
 
+/*
+ * A rank that began late begins earlier now, and may only wait all the longer for others: who
+ * begins earlier does not make the step longer by that. So much is not counted.
+ */
+static np_ns begun_too_early(const struct replay_state *state, uint32_t rank, size_t lane)
+{
+	const struct np_replay *replay = state->replay;
+	np_ns from = state->first[rank * state->lanes + lane];
+	np_ns to = state->last[rank * state->lanes + lane];
+	np_ns most = replay->ranks[rank].iterated;
+
+	if (most == NP_UNKNOWN)
+		return 0;
+	if (to - replay_first_start(replay, rank) > most)
+		most = to - replay_first_start(replay, rank);
+	return to - from > most ? to - from - most : 0;
+}
+
 static void take_result(const struct replay_state *state, size_t lane, struct np_replay_result *ret)
 {
 	const struct np_replay *replay = state->replay;
 
+	np_ns iterated = state->iterated[lane];
+
 	ret->total = replay_total(state, lane);
+	for (uint32_t i = 0; i < replay->align->run->sources.count; i++)
+		iterated -= begun_too_early(state, i, lane);
 	if (replay->iterations > 0)
-		ret->step = state->iterated[lane] / (np_ns)replay->iterations;
+		ret->step = iterated / (np_ns)replay->iterations;
 	else
 		ret->step = replay_span(replay, ret->total);
 	ret->forced = replay->forced;

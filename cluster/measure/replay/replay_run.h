@@ -12,8 +12,10 @@ struct replay_state {
 	const struct np_replay *replay;
 	const struct np_scenario *scenarios[NP_REPLAY_LANES];
 	size_t lanes;
-	np_ns *time; /* by rank, then scenario: when it got to where it is */
-	np_ns *room; /* by room, then scenario; 0 before anything is in it */
+	np_ns *time;  /* by rank, then scenario: when it got to where it is */
+	np_ns *first; /* likewise: its first begin */
+	np_ns *last;  /* likewise: its last one */
+	np_ns *room;  /* by room, then scenario; 0 before anything is in it */
 	size_t rooms;
 	/* Is anything else than it was, in any of the scenarios? NULL: nothing is. */
 	bool *cell_changed;

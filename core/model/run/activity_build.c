@@ -286,6 +286,14 @@ static int activity_give(struct np_activity_builder *build, np_ns from, np_ns to
 	return rc;
 }
 
+/* The piece of a layer that runs at `now`, or the next one; NULL when none is known. */
+static const struct np_activity_task *piece_at(struct activity_layer *layer, np_ns now)
+{
+	while (layer->next < layer->count && layer->piece[layer->next].end <= now)
+		layer->next++;
+	return layer->next < layer->count ? &layer->piece[layer->next] : NULL;
+}
+
 /* --- operators that nothing hides ------------------------------------------------------------ */
 
 /* Which of NP_EXPOSED_PIECES equal parts of an operator a time lies in. */
@@ -311,6 +319,29 @@ static void reopen(struct np_activity_builder *build, np_ns from)
 }
 
 /*
+ * The last gap of a piece: how long had the kernel that comes next still to be launched?
+ * Where it is not in this part, that is asked again when it is.
+ */
+static void ask_host(struct np_activity_builder *build)
+{
+	struct np_exposed *pieces = build->activity->exposed.item + build->cell.first_exposed;
+
+	for (; build->asked < build->nexts.count; build->asked++) {
+		np_ns *asked = &build->nexts.item[build->asked].asked;
+		struct np_exposed *piece = &pieces[build->asked];
+		const struct np_activity_task *kernel = piece_at(&build->layer[COMPUTING], *asked);
+		np_ns host;
+
+		if (!kernel)
+			return;
+		host = (kernel->launched < piece->end ? kernel->launched : piece->end) - *asked;
+		if (kernel->launched != NP_UNKNOWN && host > 0 && host <= UINT32_MAX - piece->host)
+			piece->host += (uint32_t)host;
+		*asked = NP_UNKNOWN;
+	}
+}
+
+/*
  * Join a piece with the last one, which moves up to it, if it is of the same
  * operator and they touch or begin in the same part of it.
  */
@@ -318,6 +349,7 @@ static bool join_exposed(struct np_activity_builder *build, np_ns from, np_ns to
 			 const struct np_activity_task *owner)
 {
 	struct np_activity *activity = build->activity;
+	struct activity_next *next;
 	struct np_exposed *last;
 
 	if (build->cell.exposed == 0)
@@ -326,9 +358,15 @@ static bool join_exposed(struct np_activity_builder *build, np_ns from, np_ns to
 	if (last->op != owner->of || last->begin < owner->start ||
 	    (last->end != from && part_of(owner, last->begin) != part_of(owner, from)))
 		return false;
+	next = &build->nexts.item[build->nexts.count - 1];
+	if (next->asked == NP_UNKNOWN || last->end != from)
+		next->asked = from;
+	if (build->asked == build->nexts.count)
+		build->asked--;
 	last->begin += from - last->end;
 	last->end = to;
 	reopen(build, from);
+	ask_host(build);
 	return true;
 }
 
@@ -348,11 +386,13 @@ static int activity_expose(struct np_activity_builder *build, np_ns from, np_ns 
 	next = piece ? np_vec_add(&build->nexts, build->err) : NULL;
 	if (!next)
 		return NP_E_NOMEM;
-	*piece = (struct np_exposed){ from, to, owner->of, NP_EXPOSED_LAST };
+	*piece = (struct np_exposed){ from, to, owner->of, NP_EXPOSED_LAST, 0 };
 	next->from = from;
+	next->asked = from;
 	for (size_t i = 0; i < ACTIVITY_STREAMS; i++)
 		next->start[i] = NP_NS_MAX;
 	build->cell.exposed++;
+	ask_host(build);
 	return NP_OK;
 }
 
@@ -547,14 +587,6 @@ static int give_free(struct np_activity_builder *build, np_ns from, np_ns to,
 		      : activity_give(build, launched, to, np_leaf_make(NP_LEAF_FREE_OTHER, 0));
 }
 
-/* The piece of a layer that runs at `now`, or the next one; NULL when none is known. */
-static const struct np_activity_task *piece_at(struct activity_layer *layer, np_ns now)
-{
-	while (layer->next < layer->count && layer->piece[layer->next].end <= now)
-		layer->next++;
-	return layer->next < layer->count ? &layer->piece[layer->next] : NULL;
-}
-
 /* When the next piece of another layer than computing runs, at the earliest. */
 static np_ns others_begin(struct np_activity_builder *build, np_ns now)
 {
@@ -746,6 +778,7 @@ int np_activity_feed(struct np_activity_builder *build, struct np_activity_input
 		rc = fill_layers(build, input);
 	if (rc < 0)
 		return rc;
+	ask_host(build);
 	find_span(build);
 	build->limit = build->end < until ? build->end : until;
 	if (build->now < build->limit) {
@@ -798,6 +831,7 @@ void np_activity_begin(struct np_activity_builder *build, struct np_activity *ac
 	build->next_cut = 0;
 	build->stream_count = 0;
 	build->nexts.count = 0;
+	build->asked = 0;
 	memset(build->known, 0, sizeof(build->known));
 	for (int i = 0; i < LAYERS; i++) {
 		build->layer[i].own.count = 0;

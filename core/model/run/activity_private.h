@@ -39,6 +39,7 @@ struct activity_stream {
 /* An exposed piece while its cell is built. */
 struct activity_next {
 	np_ns from;                    /* where the last of its gaps begins */
+	np_ns asked;                   /* of that, from here on nothing is known of the host */
 	np_ns start[ACTIVITY_STREAMS]; /* next kernel of each stream; NP_NS_MAX for none yet */
 };
 
@@ -63,6 +64,7 @@ struct np_activity_builder {
 	struct activity_stream streams[ACTIVITY_STREAMS];
 	size_t stream_count;
 	NP_VEC(struct activity_next) nexts;   /* by exposed piece of the cell */
+	size_t asked;                         /* the first whose `asked` is known */
 	NP_VEC(struct activity_start) starts; /* of the part at hand, in the order of time */
 	struct np_activity_cell cell;
 	bool begun; /* something computed or communicated */

@@ -40,7 +40,7 @@ KNOWS(np_expert_work, 32);
 KNOWS(np_activity_cell, 32);
 KNOWS(np_segment, 16);
 KNOWS(np_share, 8);
-KNOWS(np_exposed, 24);
+KNOWS(np_exposed, 32);
 KNOWS(np_counter, 40);
 KNOWS(np_unknown, 8);
 KNOWS(np_layer, 32);
@@ -245,10 +245,9 @@ static const struct summary_field share_fields[] = {
 };
 
 static const struct summary_field exposed_fields[] = {
-	FIELD(np_exposed, begin, I64, TIME),
-	AFTER(np_exposed, end, begin),
-	FIELD(np_exposed, op, U32, OP),
-	FIELD(np_exposed, later, U32, ANY),
+	FIELD(np_exposed, begin, I64, TIME), AFTER(np_exposed, end, begin),
+	FIELD(np_exposed, op, U32, OP),      FIELD(np_exposed, later, U32, ANY),
+	FIELD(np_exposed, host, U32, ANY),
 };
 
 /* The rank's own values are a table of one row. */

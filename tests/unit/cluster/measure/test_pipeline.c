@@ -88,7 +88,7 @@ static void communicate(struct story *story, const char *type, np_ns wait, np_ns
 	op->end = story->now + wait + transfer;
 	op->bytes = NP_UNKNOWN;
 	op->peer = p2p ? 2 : 0;
-	*piece = (struct np_exposed){ op->start, op->end, index, 0 };
+	*piece = (struct np_exposed){ op->start, op->end, index, 0, 0 };
 	story->wait[index] = wait;
 	add_segment(story, np_leaf_make(NP_LEAF_COMM, index), wait + transfer);
 }

@@ -312,8 +312,40 @@ static void a_late_begin_of_the_first_step_is_time_of_the_host(void **state)
 		factors_init(&factors, it.replay);
 		scale_rank(&factors, it.replay, 1, NP_WORK_HOST, 0);
 		assert_int_equal(total(&it, &factors.scenario), 27 * MS);
-		/* Counted from where each had begun: nobody's step gets longer. */
-		assert_int_equal(replayed_run(&it, &factors.scenario).step, (16 + 11) * MS / 2);
+		/* Its own step is as long as it was: it begins and ends 5 ms earlier. */
+		assert_int_equal(replayed_run(&it, &factors.scenario).step, 16 * MS);
+	}
+}
+
+/*
+ * Rank 1 begins 5 ms late, and has 5 ms less to do: nobody waits for it. That it could begin
+ * earlier makes no step longer.
+ */
+static void who_begins_earlier_and_only_waits_longer_changes_nothing(void **state)
+{
+	with_run *run = np_run_new();
+	struct factors factors;
+
+	(void)state;
+	for (int32_t id = 0; id < 2; id++) {
+		struct script script = script_begin(run, id);
+		uint32_t group = add_group(run, script.rank, 7, "dp", pair, 2);
+
+		script_compute(&script, id * 5 * MS, 10 * MS);
+		script_comm(&script, group, REDUCE, 10 * MS, 11 * MS);
+		script_end(&script, "1");
+		script_compute(&script, 12 * MS, 22 * MS);
+		script_comm(&script, group, REDUCE, 22 * MS, 23 * MS);
+		script_end(&script, "2");
+	}
+	{
+		with_replay it = replayed_build(run);
+
+		assert_int_equal(replayed_run(&it, NULL).step, (12 + 7) * MS / 2);
+		factors_init(&factors, it.replay);
+		scale_rank(&factors, it.replay, 1, NP_WORK_HOST, 0);
+		assert_int_equal(total(&it, &factors.scenario), 23 * MS);
+		assert_int_equal(replayed_run(&it, &factors.scenario).step, (12 + 7) * MS / 2);
 	}
 }
 
@@ -882,6 +914,40 @@ static void how_far_a_rank_had_got_is_told_by_its_computing(void **state)
 /* --- standing still -------------------------------------------------------------------------- */
 
 /*
+ * Both hosts stop from 2 to 4 and from 6 to 8 ms, while an operator is under way that nobody
+ * waits for: that is time of the host, and without it the second one starts at 6.
+ */
+static void what_the_host_has_not_launched_while_an_operator_runs_is_its_time(void **state)
+{
+	with_run *run = np_run_new();
+	struct factors factors;
+
+	(void)state;
+	for (int32_t id = 0; id < 2; id++) {
+		struct script script = script_begin(run, id);
+		uint32_t group = add_group(run, script.rank, 7, "dp", pair, 2);
+
+		script_kernel(&script, 0, 2 * MS, true);
+		script_kernel(&script, 4 * MS, 6 * MS, true);
+		script_kernel(&script, 8 * MS, 10 * MS, true);
+		script_comm(&script, group, REDUCE, 1 * MS, 9 * MS);
+		script_comm(&script, group, REDUCE, 10 * MS, 11 * MS);
+		script_end(&script, "1");
+	}
+	{
+		with_replay it = replayed_build(run);
+
+		assert_int_equal(total(&it, NULL), 11 * MS);
+		assert_int_equal(it.replay->cells.item[0].work[NP_WORK_HOST], 4 * MS);
+		factors_init(&factors, it.replay);
+		scale_rank(&factors, it.replay, 0, NP_WORK_HOST, 0);
+		scale_rank(&factors, it.replay, 1, NP_WORK_HOST, 0);
+		/* Of one communicator the second queues behind the first. */
+		assert_true(total(&it, &factors.scenario) < 11 * MS);
+	}
+}
+
+/*
  * Rank 1 shows the first operator only because its host stops from 2 to 7 ms: rank
  * 0 computes on. Without the gap both have computed 10 ms when the second one starts.
  */
@@ -1259,6 +1325,7 @@ int main(void)
 		cmocka_unit_test(time_between_steps_is_longer_than_a_mark_holds),
 		cmocka_unit_test(work_that_outlives_its_step_does_not_hold_up_the_next),
 		cmocka_unit_test(a_late_begin_of_the_first_step_is_time_of_the_host),
+		cmocka_unit_test(who_begins_earlier_and_only_waits_longer_changes_nothing),
 		cmocka_unit_test(a_capture_that_begins_with_a_later_step_is_not_late),
 		cmocka_unit_test(work_longer_than_four_seconds_is_kept),
 		cmocka_unit_test(of_a_broadcast_only_the_root_is_waited_for),
@@ -1277,6 +1344,7 @@ int main(void)
 		cmocka_unit_test(operators_beside_each_other_are_replayed_without_intervals),
 		cmocka_unit_test(operators_that_queue_move_up_when_those_before_them_get_shorter),
 		cmocka_unit_test(how_far_a_rank_had_got_is_told_by_its_computing),
+		cmocka_unit_test(what_the_host_has_not_launched_while_an_operator_runs_is_its_time),
 		cmocka_unit_test(a_rank_whose_host_stops_does_not_wait_for_what_runs_meanwhile),
 		cmocka_unit_test(what_ends_while_a_rank_waits_for_another_does_not_hold_it_up),
 		cmocka_unit_test(a_wait_is_one_although_the_next_kernel_shows_to_start_early),

@@ -202,8 +202,8 @@ static void add_activity(struct np_rank *rank, np_ns computing, np_ns host, np_s
 	const struct np_segment segments[] = {
 		{ 0, 0 }, { 1 * MS, 1 }, { 1 * MS + computing + host, 3 }, { 24 * MS, 4 }
 	};
-	const struct np_exposed exposed[] = { { 0, MS, 0, 0 },
-					      { MS + computing + host, 24 * MS, 1, 0 } };
+	const struct np_exposed exposed[] = { { 0, MS, 0, 0, 0 },
+					      { MS + computing + host, 24 * MS, 1, 0, 0 } };
 	struct np_activity_cell *cell = np_vec_add(&activity->cells, NULL);
 	struct np_step_time *time = np_vec_add(&rank->times, NULL);
 
@@ -533,7 +533,8 @@ static bool stood_still(np_ns second)
 {
 	with_run *run = np_run_new();
 	struct np_rank *rank = add_member(run, 0);
-	const struct np_exposed exposed[] = { { 0, 10 * MS, 0, 0 }, { 10 * MS, 20 * MS, 1, 0 } };
+	const struct np_exposed exposed[] = { { 0, 10 * MS, 0, 0, 0 },
+					      { 10 * MS, 20 * MS, 1, 0, 0 } };
 	const struct np_share shares[] = { { np_leaf_make(NP_LEAF_COMM, 0), 10 * MS },
 					   { np_leaf_make(NP_LEAF_COMM, 1), 10 * MS } };
 	const struct np_segment segments[] = { { 0, 0 }, { 10 * MS, 1 }, { 20 * MS, 2 } };

@@ -534,6 +534,19 @@ static void add_scene_in_parts(struct np_activity_builder *build, struct np_acti
 			assert_memory_equal((a).item, (b).item, (a).count * sizeof(*(a).item)); \
 	} while (0)
 
+/* Field by field: there may be holes between them. */
+static void assert_same_exposed(const struct np_activity *a, const struct np_activity *b)
+{
+	assert_int_equal(a->exposed.count, b->exposed.count);
+	for (size_t i = 0; i < a->exposed.count; i++) {
+		assert_int_equal(a->exposed.item[i].begin, b->exposed.item[i].begin);
+		assert_int_equal(a->exposed.item[i].end, b->exposed.item[i].end);
+		assert_int_equal(a->exposed.item[i].op, b->exposed.item[i].op);
+		assert_int_equal(a->exposed.item[i].later, b->exposed.item[i].later);
+		assert_int_equal(a->exposed.item[i].host, b->exposed.item[i].host);
+	}
+}
+
 static void a_cell_in_parts_is_that_in_one(void **state)
 {
 	struct np_activity_builder *build = np_activity_builder_new();
@@ -550,7 +563,7 @@ static void a_cell_in_parts_is_that_in_one(void **state)
 		ASSERT_SAME(whole.cells, parts.cells);
 		ASSERT_SAME(whole.segments, parts.segments);
 		ASSERT_SAME(whole.shares, parts.shares);
-		ASSERT_SAME(whole.exposed, parts.exposed);
+		assert_same_exposed(&whole, &parts);
 		if (i % 50 == 49) {
 			np_activity_release(&whole);
 			np_activity_release(&parts);
@@ -587,6 +600,33 @@ static void of_an_exposed_piece_it_is_kept_when_the_main_stream_goes_on(void **s
 	assert_int_equal(activity.exposed.item[0].later, 48 - 15);
 	assert_int_equal(activity.exposed.item[1].end, 40);
 	assert_int_equal(activity.exposed.item[1].later, 48 - 40);
+	np_activity_release(&activity);
+}
+
+/*
+ * kernels  0-10,        18-25 (launched 16),       42-50 (launched 41)
+ * ops         10-30                         30-38
+ *
+ * 10-18: until 16 nothing was launched; 25-30 and 30-38: nothing was before 41, so all of them.
+ */
+static void of_an_exposed_piece_it_is_kept_how_long_the_host_launched_nothing(void **state)
+{
+	struct np_activity_task kernels[] = { task(0, 10, 1, np_activity_tie(7, 1), TYPE_A),
+					      task(18, 25, 16, np_activity_tie(7, 2), TYPE_B),
+					      task(42, 50, 41, np_activity_tie(7, 3), TYPE_A) };
+	struct np_activity_task ops[] = { task(10, 30, 2, 7, 0), task(30, 38, 2, 7, 1) };
+	struct np_activity_input input = { .kernels = kernels,
+					   .kernel_count = NP_COUNT(kernels),
+					   .ops = ops,
+					   .op_count = NP_COUNT(ops) };
+	struct np_activity activity = { 0 };
+
+	(void)state;
+	assert_int_equal(np_activity_add(&activity, &input, NULL), NP_OK);
+	assert_int_equal(activity.exposed.count, 3);
+	assert_int_equal(activity.exposed.item[0].host, 6);
+	assert_int_equal(activity.exposed.item[1].host, 5);
+	assert_int_equal(activity.exposed.item[2].host, 8);
 	np_activity_release(&activity);
 }
 
@@ -700,6 +740,7 @@ int main(void)
 		cmocka_unit_test(a_cell_in_parts_is_that_in_one),
 		cmocka_unit_test(of_an_exposed_piece_it_is_kept_when_the_main_stream_goes_on),
 		cmocka_unit_test(behind_the_main_stream_any_kernel_comes_next),
+		cmocka_unit_test(of_an_exposed_piece_it_is_kept_how_long_the_host_launched_nothing),
 		cmocka_unit_test(random_timelines_are_as_if_painted_nanosecond_by_nanosecond),
 		cmocka_unit_test(cells_can_be_picked_and_keep_what_they_are_made_of),
 		cmocka_unit_test(operators_that_move_take_their_pieces_along),
