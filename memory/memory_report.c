@@ -376,6 +376,32 @@ static void say_whatif(struct np_buf *buf, const struct mem_rank *result)
 	buf->failed |= name.failed || gain.failed;
 }
 
+/* The rank that another setting would help most, where that is not the one that is shown. */
+static void say_other_whatif(struct np_buf *buf, const struct memory_report *report,
+			     const struct mem_rank *shown)
+{
+	const struct mem_whatif *most = best_whatif(&shown->whatif);
+	const struct mem_rank *found = NULL;
+	NP_CLEANUP(np_buf_release) struct np_buf name = NP_BUF_INIT;
+	NP_CLEANUP(np_buf_release) struct np_buf who = NP_BUF_INIT;
+
+	for (size_t i = 0; i < report->ranks.count; i++) {
+		const struct mem_whatif *best = best_whatif(&report->ranks.item[i].whatif);
+
+		if (!best || (most && best->gain <= most->gain))
+			continue;
+		most = best;
+		found = &report->ranks.item[i];
+	}
+	if (!found)
+		return;
+	mem_replay_name(&most->replay.settings, &name);
+	mem_rank_name(found, &who);
+	np_say(buf, "on {1} {2} would lower peak reserved to {3}, by {4}\n", NP_SAID_TEXT(who.text),
+	       NP_SAID_TEXT(name.text), NP_SAID_BYTES((int64_t)most->replay.peak_reserved),
+	       NP_SAID_BYTES(most->gain));
+}
+
 static struct np_grid *whatif_grid(const struct mem_rank *result)
 {
 	static const struct np_grid_column columns[] = {
@@ -564,6 +590,7 @@ static void say_all(struct np_buf *lines, const struct memory_report *report,
 	say_gaps(lines, rank);
 	say_survivors(lines, report, rank);
 	say_whatif(lines, rank);
+	say_other_whatif(lines, report, rank);
 	say_trust(lines, rank);
 }
 

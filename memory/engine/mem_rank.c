@@ -61,7 +61,7 @@ void mem_rank_name(const struct mem_rank *rank, struct np_buf *buf)
 		np_buf_printf(buf, "rank %lld", (long long)rank->rank);
 	else
 		np_buf_add(buf, np_text_last_part(rank->path));
-	if (rank->source == MEM_SNAPSHOT && rank->device > 0)
+	if (rank->several)
 		np_buf_printf(buf, " device %zu", rank->device);
 }
 
@@ -391,6 +391,8 @@ int mem_rank_read(const char *path, int64_t number, const struct mem_rank_option
 		used++;
 		rc = add_device(path, snapshot, i, number, options, ret, err);
 	}
+	for (size_t i = 0; used > 1 && i < used && i < ret->count; i++)
+		ret->item[ret->count - 1 - i].several = true;
 	if (rc == NP_OK && used == 0)
 		return np_fail(err, NP_E_FORMAT, "'%s' has no memory and no events", path);
 	return rc;

@@ -101,6 +101,7 @@ struct mem_rank {
 	char *path;
 	int64_t rank; /* NP_UNKNOWN: nobody says */
 	size_t device;
+	bool several;                /* devices in the same file */
 	char *role;                  /* "actor" …; NULL: not known */
 	char *host;                  /* likewise */
 	struct np_coordinates place; /* -1 where not known */

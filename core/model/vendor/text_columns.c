@@ -79,16 +79,17 @@ const struct np_csv_column vendor_memory_components[COMPONENT_COLUMNS] = {
 	[COMPONENT_DEVICE] = { "Device Type|Device", NP_OPTIONAL },
 };
 
-/* Decimals beyond a millionth of the unit say nothing about whole bytes. */
+/* A millionth of a MB is a byte, and rounding to it half of one too much: one more decimal. */
 static int64_t scaled(struct np_slice cell, int64_t unit)
 {
-	int64_t millionths;
+	int64_t parts;
 	int64_t product;
 
-	if (!np_text_to_scaled(cell.bytes, cell.length, 6, &millionths) ||
-	    __builtin_mul_overflow(millionths, unit, &product))
+	if (!np_text_to_scaled(cell.bytes, cell.length, 7, &parts) ||
+	    __builtin_mul_overflow(parts, unit, &product) ||
+	    __builtin_add_overflow(product, product < 0 ? -5000000 : 5000000, &product))
 		return NP_UNKNOWN;
-	return (product + (product < 0 ? -500000 : 500000)) / 1000000;
+	return product / 10000000;
 }
 
 int64_t vendor_memory_bytes(struct np_slice mb, struct np_slice kb)

@@ -56,12 +56,25 @@ static int note_step(struct syn_sink *sink, const struct syn_step_event *step, s
 	return syn_account_close(&truth->account, step->start_ns, &slot->totals, err);
 }
 
+static int note_caching(struct syn_sink *sink, const struct syn_caching *caching,
+			struct np_err *err)
+{
+	struct syn_truth *truth = (struct syn_truth *)sink;
+
+	(void)err;
+	truth->peak_allocated = caching->most_allocated;
+	truth->peak_reserved = caching->most_reserved;
+	return NP_OK;
+}
+
 void syn_truth_init(struct syn_truth *truth, const struct syn_config *config, int32_t rank)
 {
 	*truth = (struct syn_truth){ .config = config, .place = syn_place_of(config, rank) };
 	truth->base.task = note_task;
 	truth->base.comm = note_comm;
 	truth->base.step = note_step;
+	truth->base.caching = note_caching;
+	truth->peak_allocated = truth->peak_reserved = NP_UNKNOWN;
 }
 
 void syn_truth_release(struct syn_truth *truth)
@@ -233,6 +246,10 @@ static void put_rank(struct np_jsonout *out, const struct syn_timeline *timeline
 	np_jsonout_bool(out, "written", syn_is_written(timeline->config, rank));
 	np_jsonout_integer(out, "clock_offset_ns", info.clock.offset_ns);
 	np_jsonout_real(out, "clock_drift_ppm", info.clock.drift_ppm);
+	if (truth->peak_allocated != NP_UNKNOWN) {
+		np_jsonout_integer(out, "peak_allocated_bytes", truth->peak_allocated);
+		np_jsonout_integer(out, "peak_reserved_bytes", truth->peak_reserved);
+	}
 	np_jsonout_array(out, "steps");
 	for (size_t i = 0; i < truth->steps.count; i++)
 		put_step(out, truth, i, timeline->config->pp > 1);

@@ -33,6 +33,9 @@ struct syn_truth {
 	NP_VEC(struct syn_truth_work) works;
 	size_t first_work; /* of the present step */
 	bool exchanged;    /* tokens, since the last kernel of an expert */
+	/* Of the caching allocator; NP_UNKNOWN without --snapshot. */
+	int64_t peak_allocated;
+	int64_t peak_reserved;
 };
 
 void syn_truth_init(struct syn_truth *truth, const struct syn_config *config, int32_t rank);

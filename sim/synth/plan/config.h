@@ -102,6 +102,7 @@ struct syn_config {
 	int64_t engine; /* enum syn_engine */
 	bool pmu;
 	bool memory;
+	bool snapshot;
 	/* These the generator itself never has: marks of mstx, memory that CANN recorded. */
 	bool marks;
 	bool samples;

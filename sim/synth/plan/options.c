@@ -83,6 +83,7 @@ static const struct option options[] = {
 	{ .name = "engine", .argument = "stars|ccu|dpu", .help = "what carries out communication: sub-tasks of databases are in COMMUNICATION_TASK_INFO, CCU or DPU_TASK (default stars)", .type = CHOICE, .offset = AT(engine), .choices = engine_choices },
 	{ .name = "pmu", .help = "with TASK_PMU_INFO", .type = FLAG, .offset = AT(pmu) },
 	{ .name = "memory", .help = "with the memory tables", .type = FLAG, .offset = AT(memory) },
+	{ .name = "snapshot", .help = "with a snapshot of each rank's caching allocator, below memory_snapshot/", .type = FLAG, .offset = AT(snapshot) },
 	{ .name = "no-analysis", .help = "without analysis.db", .type = FLAG, .offset = AT(no_analysis) },
 	{ .name = "no-steps", .help = "without step marks", .type = FLAG, .offset = AT(no_steps) },
 	{ .name = "omit-ranks", .argument = "LIST", .help = "ranks that are not written, such as 3,5-7", .type = TEXT, .offset = AT(omit_text) },

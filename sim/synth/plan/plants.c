@@ -123,6 +123,14 @@ static int parse_rank_amount(const char *text, struct syn_plant *plant, struct n
 	return check_end(plant, good, text, err);
 }
 
+static int parse_stage_amount(const char *text, struct syn_plant *plant, struct np_err *err)
+{
+	bool good = take_integer(&text, &plant->stage) && take_char(&text, ':') &&
+		    take_real(&text, &plant->amount) && plant->amount >= 0.0;
+
+	return check_end(plant, good, text, err);
+}
+
 /* R:US[:every] or all:US[:every] */
 static int parse_stall(const char *text, struct syn_plant *plant, struct np_err *err)
 {
@@ -359,9 +367,21 @@ const struct syn_plant_kind syn_plant_kinds[] = {
 	  .scalar = SYN_RESHAPE },
 	{ .name = "leak",
 	  .syntax = "R:BYTES",
-	  .help = "rank R never gives BYTES back in each step (needs --memory)",
+	  .help = "rank R never gives BYTES back in each step (needs --memory or --snapshot)",
 	  .parse = parse_rank_amount,
 	  .scalar = SYN_LEAK },
+	{ .name = "fragment",
+	  .syntax = "R:BYTES",
+	  .help = "rank R takes four buffers of BYTES in each step, an eighth larger each time, so "
+		  "that those it kept are too small (needs --memory or --snapshot)",
+	  .parse = parse_rank_amount,
+	  .scalar = SYN_FRAGMENT },
+	{ .name = "stage-memory",
+	  .syntax = "S:BYTES",
+	  .help = "ranks of stage S hold BYTES more from the first step on (needs --memory or "
+		  "--snapshot)",
+	  .parse = parse_stage_amount,
+	  .scalar = SYN_STAGE_MEMORY },
 };
 
 const size_t syn_plant_kind_count = NP_COUNT(syn_plant_kinds);
@@ -523,7 +543,8 @@ double syn_scalar(const struct syn_config *config, enum syn_scalar scalar, int32
 	for (size_t i = 0; i < config->plants.count; i++) {
 		const struct syn_plant *plant = &config->plants.item[i];
 
-		if (plant->kind->scalar != scalar || (plant->rank >= 0 && plant->rank != rank))
+		if (plant->kind->scalar != scalar || (plant->rank >= 0 && plant->rank != rank) ||
+		    (plant->stage >= 0 && plant->stage != syn_place_of(config, rank).pp))
 			continue;
 		sum += plant->amount;
 		planted = true;

@@ -18,14 +18,16 @@
  */
 enum syn_scalar {
 	SYN_NO_SCALAR,
-	SYN_EXPERT_SKEW, /* spread of the tokens over experts */
-	SYN_DROP,        /* operators, or below 1 their share, that are not written */
-	SYN_SHIFT,       /* added to the ordinals in operator names */
-	SYN_TRUNCATE,    /* share of the capture that is written */
-	SYN_LEAK,        /* bytes never given back, per step */
-	SYN_EXTRA_CASTS, /* casts before each layer of the forward pass */
-	SYN_RESHAPE,     /* factor on the first projection, which gets another shape */
-	SYN_BETWEEN,     /* microseconds that hosts stop between two steps */
+	SYN_EXPERT_SKEW,  /* spread of the tokens over experts */
+	SYN_DROP,         /* operators, or below 1 their share, that are not written */
+	SYN_SHIFT,        /* added to the ordinals in operator names */
+	SYN_TRUNCATE,     /* share of the capture that is written */
+	SYN_LEAK,         /* bytes never given back, per step */
+	SYN_FRAGMENT,     /* bytes of buffers that grow from step to step */
+	SYN_STAGE_MEMORY, /* bytes that only the ranks of a stage hold */
+	SYN_EXTRA_CASTS,  /* casts before each layer of the forward pass */
+	SYN_RESHAPE,      /* factor on the first projection, which gets another shape */
+	SYN_BETWEEN,      /* microseconds that hosts stop between two steps */
 };
 
 struct syn_plant_kind {

@@ -346,12 +346,16 @@ static int tell_memory(void *context, const struct syn_memory_event *piece, stru
 	struct syn_memory_event event = *piece;
 
 	(void)err;
+	/* Walked for the snapshot alone. */
+	if (!walk->config->memory)
+		return NP_OK;
 	if (is_cut(walk, event.allocate_ns))
 		return NP_OK;
 	event.allocate_ns = local_time_of(walk, event.allocate_ns);
 	if (event.release_ns != NP_UNKNOWN && is_cut(walk, event.release_ns)) {
 		event.release_ns = NP_UNKNOWN;
 		event.total_after = NP_UNKNOWN;
+		event.reserved_after = NP_UNKNOWN;
 	}
 	if (event.release_ns != NP_UNKNOWN)
 		event.release_ns = local_time_of(walk, event.release_ns);
@@ -406,7 +410,7 @@ static int walk_step(struct stream_walk *walk, int64_t step)
 	rc = tell_data_loader(walk);
 	for (size_t i = 0; i < rank->program.items.count && rc == NP_OK; i++)
 		rc = tell_item(walk, &rank->program.items.item[i]);
-	if (rc == NP_OK && walk->config->memory)
+	if (rc == NP_OK && (walk->config->memory || walk->config->snapshot))
 		rc = syn_memory_step(&walk->memory, rank, tell_memory, walk, walk->err);
 	walk->last_host_ns = rank->step_end_ns;
 	return rc == NP_OK ? tell_step(walk) : rc;
@@ -500,11 +504,14 @@ int syn_stream_rank(const struct syn_timeline *timeline, int32_t rank,
 	int rc = walk.ordinals ? NP_OK : np_fail_nomem(err, "a rank");
 
 	syn_rank_init(&walk.rank, config, rank);
-	syn_memory_init(&walk.memory, config, rank);
+	if (rc == NP_OK)
+		rc = syn_memory_init(&walk.memory, config, rank, err);
 	for (int i = 0; i < SYN_STREAMS; i++)
 		walk.tail_ns[i] = walk.rank.tail_ns[i];
 	if (rc == NP_OK)
 		rc = walk_rank(&walk);
+	if (rc == NP_OK && config->snapshot)
+		rc = TELL(&walk, caching, &walk.memory.caching);
 	syn_rank_release(&walk.rank);
 	syn_comm_release(&walk.comm);
 	np_vec_release(&walk.sub_tasks.all);

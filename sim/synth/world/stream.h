@@ -169,6 +169,9 @@ struct syn_sink {
 	int (*comm)(struct syn_sink *sink, const struct syn_comm_event *comm, struct np_err *err);
 	int (*memory)(struct syn_sink *sink, const struct syn_memory_event *memory,
 		      struct np_err *err);
+	/* What the allocator of the rank did, with --snapshot, at the end. */
+	int (*caching)(struct syn_sink *sink, const struct syn_caching *caching,
+		       struct np_err *err);
 	int (*step)(struct syn_sink *sink, const struct syn_step_event *step, struct np_err *err);
 	int (*mark)(struct syn_sink *sink, const struct syn_mark *mark, struct np_err *err);
 };

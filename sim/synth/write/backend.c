@@ -7,9 +7,9 @@
 #include "sim/synth/out/io.h"
 
 const struct syn_backend *const syn_backends[SYN_BACKENDS] = {
-	&syn_rank_db,    &syn_analysis_db, &syn_metadata,      &syn_prof_info,  &syn_trace,
-	&syn_kernel_csv, &syn_step_csv,    &syn_statistic_csv, &syn_memory_csv, &syn_comm_json,
-	&syn_monitor,    &syn_nsys,        &syn_kineto,
+	&syn_rank_db,    &syn_analysis_db, &syn_metadata,      &syn_prof_info,       &syn_trace,
+	&syn_kernel_csv, &syn_step_csv,    &syn_statistic_csv, &syn_memory_csv,      &syn_comm_json,
+	&syn_monitor,    &syn_nsys,        &syn_kineto,        &syn_memory_snapshot,
 };
 
 /* The time in names: to the millisecond, or its first 14 digits. */

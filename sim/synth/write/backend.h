@@ -32,12 +32,13 @@ extern const struct syn_backend syn_kernel_csv;
 extern const struct syn_backend syn_step_csv;
 extern const struct syn_backend syn_statistic_csv;
 extern const struct syn_backend syn_memory_csv;
+extern const struct syn_backend syn_memory_snapshot;
 extern const struct syn_backend syn_comm_json;
 extern const struct syn_backend syn_monitor;
 extern const struct syn_backend syn_nsys;
 extern const struct syn_backend syn_kineto;
 
-#define SYN_BACKENDS 13
+#define SYN_BACKENDS 14
 extern const struct syn_backend *const syn_backends[SYN_BACKENDS];
 
 /* Name of a rank's directory, below the output directory; of a rank of msMonitor, of its file. */

@@ -49,8 +49,8 @@ static int on_memory(struct syn_sink *sink, const struct syn_memory_event *event
 	*piece = *event;
 	rc = note_usage(memory, event->allocate_ns, event->total_before, event->reserved, err);
 	if (rc == NP_OK && event->release_ns != NP_UNKNOWN)
-		rc = note_usage(memory, event->release_ns, event->total_after, event->reserved,
-				err);
+		rc = note_usage(memory, event->release_ns, event->total_after,
+				event->reserved_after, err);
 	return rc;
 }
 
@@ -115,7 +115,7 @@ static void put_piece(const struct memory *memory, const struct syn_memory_event
 	put_megabytes(out, piece->reserved);
 	put_megabytes(out, piece->total_before);
 	put_megabytes(out, piece->total_after);
-	put_megabytes(out, released ? piece->reserved : NP_UNKNOWN);
+	put_megabytes(out, piece->reserved_after);
 	put_megabytes(out, piece->total_after);
 	SYN_PUT(out, ",");
 	syn_put_int(out, STREAM_POINTER);

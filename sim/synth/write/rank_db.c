@@ -144,8 +144,12 @@ static int open_db(const struct syn_rank_info *info, struct syn_sink **ret, stru
 
 	if (!db)
 		return np_fail_nomem(err, "a database");
-	db->base = (struct syn_sink){ on_api,        syn_db_task, syn_db_comm,
-				      syn_db_memory, on_step,     syn_db_mark };
+	db->base = (struct syn_sink){ .api = on_api,
+				      .task = syn_db_task,
+				      .comm = syn_db_comm,
+				      .memory = syn_db_memory,
+				      .step = on_step,
+				      .mark = syn_db_mark };
 	db->info = info;
 	db->config = info->config;
 	db->torch = info->form->maker == SYN_TORCH;

@@ -36,7 +36,7 @@ static int put_op_memory(struct syn_db *db, const struct syn_memory_event *memor
 		syn_number(memory->reserved),
 		syn_number(memory->total_before),
 		np_cell_integer(memory->total_after),
-		np_cell_integer(released ? memory->reserved : NP_UNKNOWN),
+		np_cell_integer(memory->reserved_after),
 		np_cell_integer(memory->total_after),
 		syn_number(STREAM_POINTER),
 		syn_number(db->info->place.device),
@@ -54,7 +54,8 @@ int syn_db_memory(struct syn_sink *sink, const struct syn_memory_event *memory, 
 		rc = note_usage(db, memory->allocate_ns, memory->total_before, memory->reserved,
 				err);
 	if (rc == NP_OK && memory->release_ns != NP_UNKNOWN)
-		rc = note_usage(db, memory->release_ns, memory->total_after, memory->reserved, err);
+		rc = note_usage(db, memory->release_ns, memory->total_after, memory->reserved_after,
+				err);
 	return rc;
 }
 
