@@ -249,8 +249,12 @@ static int report(void *context)
 				    options->base, strerror(errno));
 	np_advice_set_up();
 	rc = prepare_analysis(&options->common, &options->picks, &analysis, &err);
-	if (rc == NP_OK)
+	if (rc == NP_OK) {
+		(void)prepare_note_summaries(analysis->run, "page",
+					     "findings about single kernels, calls and links, and "
+					     "the frequency, are missing");
 		rc = add(options, analysis, &err);
+	}
 	if (rc == NP_E_USAGE)
 		return np_cmd_usage(&np_cmd_report, "%s", err.text);
 	if (rc < 0)

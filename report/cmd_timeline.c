@@ -65,7 +65,7 @@ static const struct np_opt own_options[] = {
 		.kind = NP_OPT_TEXT,
 		.offset = offsetof(struct cmd_timeline_options, common.output),
 		.value = "FILE",
-		.help = "write it there: .json, .json.gz or .pftrace; - is JSON on the standard "
+		.help = "write it there: .json, .pftrace, or either with .gz; - is JSON on the standard "
 			"output",
 		.preset_words = "cluster_analysis_output/timeline.json.gz below the first DIR",
 	},
@@ -105,9 +105,9 @@ static int form_of(const char *path)
 		const char *end;
 		enum timeline_form form;
 	} forms[] = {
-		{ ".json.gz", TIMELINE_JSON_GZ }, { ".json", TIMELINE_JSON },
-		{ ".pftrace", TIMELINE_PROTO },   { ".perfetto-trace", TIMELINE_PROTO },
-		{ "-", TIMELINE_JSON },
+		{ ".json.gz", TIMELINE_JSON_GZ },      { ".json", TIMELINE_JSON },
+		{ ".pftrace.gz", TIMELINE_PROTO_GZ },  { ".pftrace", TIMELINE_PROTO },
+		{ ".perfetto-trace", TIMELINE_PROTO }, { "-", TIMELINE_JSON },
 	};
 	size_t length = strlen(path);
 
@@ -205,7 +205,7 @@ static int timeline(void *context)
 
 	if (options->common.output && form_of(options->common.output) < 0)
 		return np_cmd_usage(&np_cmd_timeline,
-				    "'%s': a timeline is a .json, .json.gz or .pftrace",
+				    "'%s': a timeline is a .json or a .pftrace, or either with .gz",
 				    options->common.output);
 	if (options->common.phase_part && !options->common.phase && options->common.output &&
 	    strcmp(options->common.output, "-") == 0)
@@ -215,8 +215,12 @@ static int timeline(void *context)
 	if (options->slice && options->whole)
 		return np_cmd_usage(&np_cmd_timeline, "--slice and --whole exclude each other");
 	rc = prepare_analysis(&options->common, &options->picks, &analysis, &err);
-	if (rc == NP_OK)
+	if (rc == NP_OK) {
+		(void)prepare_note_summaries(analysis->run, "timeline",
+					     "they have steps and communication, but no kernels, "
+					     "idle time, calls or counters");
 		return present(options, analysis);
+	}
 	if (rc == NP_E_USAGE)
 		return np_cmd_usage(&np_cmd_timeline, "%s", err.text);
 	return np_report(NP_EXIT_FAILED, "%s", err.text);

@@ -243,6 +243,12 @@ static int draw_idle(struct timeline_pen *pen, size_t index)
 	return rc;
 }
 
+/* Of what a summary holds the kernels are sums only. */
+static bool has_kernels(const struct timeline_pen *pen)
+{
+	return pen->detail->kernels.count > 0 || pen->rank->kernels.count == 0;
+}
+
 static int draw_steps(struct timeline_pen *pen)
 {
 	int rc = NP_OK;
@@ -256,7 +262,8 @@ static int draw_steps(struct timeline_pen *pen)
 		if (!wants_step(pen, time->step) || time->begin == NP_UNKNOWN)
 			continue;
 		draw_step(pen, time);
-		if (i < pen->rank->activity.cells.count)
+		/* Without kernels nobody knows where nothing ran. */
+		if (i < pen->rank->activity.cells.count && has_kernels(pen))
 			rc = draw_idle(pen, i);
 		end = at(pen, time->begin + time->span);
 		for (size_t kind = 0; kind < NP_BETWEEN_KINDS; kind++) {

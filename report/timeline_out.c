@@ -18,25 +18,45 @@ static uint64_t track_uuid(int32_t process, int32_t track)
 	return (uint64_t)(uint32_t)process << 20 | (uint32_t)track;
 }
 
+static bool is_compressed(enum timeline_form form)
+{
+	return form == TIMELINE_JSON_GZ || form == TIMELINE_PROTO_GZ;
+}
+
+static bool is_proto(const struct timeline_out *out)
+{
+	return out->form == TIMELINE_PROTO || out->form == TIMELINE_PROTO_GZ;
+}
+
 int timeline_out_init(struct timeline_out *out, enum timeline_form form, FILE *stream,
 		      struct np_err *err)
 {
 	*out = (struct timeline_out){
 		.form = form, .stream = stream, .text = NP_BUF_INIT, .err = NP_ERR_INIT
 	};
-	if (form == TIMELINE_JSON_GZ)
+	if (is_compressed(form))
 		out->gz = np_gz_writer_new(stream);
-	if (form == TIMELINE_PROTO)
-		out->names = np_strtab_new();
-	if ((form == TIMELINE_JSON_GZ && !out->gz) || (form == TIMELINE_PROTO && !out->names))
-		return np_fail_nomem(err, "the timeline");
-	return NP_OK;
+	return is_compressed(form) && !out->gz ? np_fail_nomem(err, "the timeline") : NP_OK;
+}
+
+static void end_sequences(struct timeline_out *out)
+{
+	for (size_t i = 0; i < out->sequences.count; i++) {
+		struct timeline_sequence *sequence = &out->sequences.item[i];
+
+		for (size_t kind = 0; kind < TIMELINE_TEXTS; kind++) {
+			np_strtab_free(sequence->texts[kind]);
+			np_vec_release(&sequence->known[kind]);
+		}
+	}
+	out->sequences.count = 0;
 }
 
 void timeline_out_release(struct timeline_out *out)
 {
 	np_gz_writer_free(out->gz);
-	np_strtab_free(out->names);
+	end_sequences(out);
+	np_vec_release(&out->sequences);
 	np_buf_release(&out->text);
 	np_bytes_release(&out->packet.bytes);
 	np_bytes_release(&out->part.bytes);
@@ -164,17 +184,26 @@ static void put_slice(struct timeline_out *out, const struct timeline_slice *sli
 /* Fields of Perfetto's messages that are used (tests/cli/perfetto.proto). */
 enum {
 	TRACE_PACKET = 1,
+	PACKET_CLOCKS = 6,
 	PACKET_TIMESTAMP = 8,
 	PACKET_SEQUENCE = 10,
 	PACKET_EVENT = 11,
 	PACKET_INTERNED = 12,
 	PACKET_FLAGS = 13,
+	PACKET_DEFAULTS = 59,
 	PACKET_TRACK = 60,
+	DEFAULTS_EVENT = 11,
+	DEFAULTS_CLOCK = 58,
+	CLOCKS_CLOCK = 1,
+	CLOCK_ID = 1,
+	CLOCK_TIME = 2,
+	CLOCK_INCREMENTAL = 3,
 	TRACK_UUID = 1,
 	TRACK_NAME = 2,
 	TRACK_PROCESS = 3,
 	TRACK_PARENT = 5,
 	TRACK_COUNTER = 8,
+	TRACK_ORDERING = 11,
 	TRACK_RANK = 12,
 	PROCESS_PID = 1,
 	PROCESS_SORT = 3,
@@ -188,6 +217,7 @@ enum {
 	EVENT_TO = 48,
 	ANNOTATION_NAME = 1,
 	ANNOTATION_INT = 4,
+	ANNOTATION_STRING = 6,
 	ANNOTATION_TEXT = 17,
 	INTERNED_NAME = 2,
 	INTERNED_ANNOTATION = 3,
@@ -243,14 +273,24 @@ static void put_message(struct np_bytes_writer *to, unsigned field, struct np_by
 	message->bytes.count = 0;
 }
 
-static void end_packet(struct timeline_out *out)
+/* Perfetto's clocks: that of the trace, and the first that a sequence may define for itself. */
+#define CLOCK_OF_TRACE    6
+#define CLOCK_OF_SEQUENCE 64
+
+/* Children of a track in the order of their ranks. */
+#define ORDERING_EXPLICIT 3
+
+/* Flags of a packet: the state of its sequence begins; it is needed. */
+#define FLAG_CLEARED 1
+#define FLAG_NEEDED  2
+
+static void end_packet(struct timeline_out *out, uint32_t sequence, unsigned flags)
 {
 	struct np_bytes_writer head = { 0 };
 
-	/* All packets are of one sequence, whose names last from the first one on. */
-	put_number(&out->packet, PACKET_SEQUENCE, 1);
-	put_number(&out->packet, PACKET_FLAGS, out->begun ? 2 : 3);
-	out->begun = true;
+	put_number(&out->packet, PACKET_SEQUENCE, sequence);
+	if (flags)
+		put_number(&out->packet, PACKET_FLAGS, flags);
 	put_message(&head, TRACE_PACKET, &out->packet);
 	if (head.failed && out->err.code == NP_OK)
 		(void)!np_fail_nomem(&out->err, "the timeline");
@@ -260,41 +300,113 @@ static void end_packet(struct timeline_out *out)
 	flush(out, FLUSH_BYTES);
 }
 
-/* What a text is in the protobuf; each kind has numbers of its own. */
-enum interned_kind {
-	KIND_NAME,       /* of a slice */
-	KIND_ANNOTATION, /* of an argument */
-	KIND_TEXT,       /* that an argument is */
+/* Descriptions of tracks are of a sequence without events. */
+#define DESCRIBING 1
+
+static void put_clock(struct np_bytes_writer *to, unsigned id, bool incremental)
+{
+	struct np_bytes_writer clock = { 0 };
+
+	put_number(&clock, CLOCK_ID, id);
+	put_number(&clock, CLOCK_TIME, 0);
+	if (incremental)
+		put_number(&clock, CLOCK_INCREMENTAL, 1);
+	put_message(to, CLOCKS_CLOCK, &clock);
+	np_bytes_release(&clock.bytes);
+}
+
+/* The first packet of a sequence: its clock, which counts from packet to packet, and its track. */
+static void begin_sequence(struct timeline_out *out, struct timeline_sequence *sequence,
+			   uint64_t uuid)
+{
+	struct np_bytes_writer defaults = { 0 };
+
+	sequence->number = DESCRIBING + ++out->numbers;
+	put_clock(&out->part, CLOCK_OF_TRACE, false);
+	put_clock(&out->part, CLOCK_OF_SEQUENCE, true);
+	put_message(&out->packet, PACKET_CLOCKS, &out->part);
+	put_number(&out->part, EVENT_TRACK, uuid);
+	put_message(&defaults, DEFAULTS_EVENT, &out->part);
+	put_number(&defaults, DEFAULTS_CLOCK, CLOCK_OF_SEQUENCE);
+	put_message(&out->packet, PACKET_DEFAULTS, &defaults);
+	np_bytes_release(&defaults.bytes);
+	end_packet(out, sequence->number, FLAG_CLEARED);
+}
+
+/* The sequence of a track of the process in hand; NULL without memory. */
+static struct timeline_sequence *sequence_of(struct timeline_out *out, int32_t process,
+					     int32_t track)
+{
+	if (process != out->process)
+		end_sequences(out);
+	out->process = process;
+	while (out->sequences.count <= (size_t)track) {
+		struct timeline_sequence *sequence = np_vec_add(&out->sequences, &out->err);
+
+		if (!sequence)
+			return NULL;
+		*sequence = (struct timeline_sequence){ 0 };
+	}
+	if (out->sequences.item[track].number == 0)
+		begin_sequence(out, &out->sequences.item[track], track_uuid(process, track));
+	return &out->sequences.item[track];
+}
+
+/* What is known of a text in a sequence. */
+enum text_state {
+	TEXT_NEW,
+	TEXT_SEEN,  /* written out once */
+	TEXT_KNOWN, /* by its number */
 };
 
-/*
- * The number of a text, which is the same in all kinds; a new one is told within the packet
- * in hand, in all kinds, since one table serves them.
- */
-static uint64_t text_number(struct timeline_out *out, const char *text)
+static void put_interned(struct timeline_out *out, enum timeline_text kind, uint64_t number,
+			 const char *text)
 {
-	static const unsigned fields[] = { [KIND_NAME] = INTERNED_NAME,
-					   [KIND_ANNOTATION] = INTERNED_ANNOTATION,
-					   [KIND_TEXT] = INTERNED_TEXT };
+	static const unsigned fields[] = { [TIMELINE_NAME] = INTERNED_NAME,
+					   [TIMELINE_ANNOTATION] = INTERNED_ANNOTATION,
+					   [TIMELINE_VALUE] = INTERNED_TEXT };
+	struct np_bytes_writer entry = { 0 };
+	struct np_bytes_writer interned = { 0 };
+
+	put_number(&entry, NAME_ID, number);
+	put_string(&entry, NAME_TEXT, text);
+	put_message(&interned, fields[kind], &entry);
+	put_message(&out->packet, PACKET_INTERNED, &interned);
+	np_bytes_release(&entry.bytes);
+	np_bytes_release(&interned.bytes);
+}
+
+/*
+ * The number of a text in its sequence, told within the packet in hand if it is new; 0 for a
+ * value that is seen for the first time: most of these come once, and are written out.
+ */
+static uint64_t text_number(struct timeline_out *out, struct timeline_sequence *sequence,
+			    enum timeline_text kind, const char *text)
+{
 	np_str id = NP_STR_NONE;
+	uint8_t *state;
 
+	if (!sequence->texts[kind])
+		sequence->texts[kind] = np_strtab_new();
+	if (!sequence->texts[kind] && out->err.code == NP_OK)
+		(void)!np_fail_nomem(&out->err, "the timeline");
 	if (out->err.code != NP_OK ||
-	    np_strtab_add(out->names, text, strlen(text), &id, &out->err) < 0)
+	    np_strtab_add(sequence->texts[kind], text, strlen(text), &id, &out->err) < 0)
 		return 0;
-	if (np_strtab_count(out->names) > out->names_written) {
-		struct np_bytes_writer entry = { 0 };
-		struct np_bytes_writer interned = { 0 };
-
-		out->names_written = np_strtab_count(out->names);
-		for (size_t i = 0; i < NP_COUNT(fields); i++) {
-			put_number(&entry, NAME_ID, (uint64_t)id + 1);
-			put_string(&entry, NAME_TEXT, text);
-			put_message(&interned, fields[i], &entry);
-		}
-		put_message(&out->packet, PACKET_INTERNED, &interned);
-		np_bytes_release(&entry.bytes);
-		np_bytes_release(&interned.bytes);
+	while (sequence->known[kind].count <= id) {
+		state = np_vec_add(&sequence->known[kind], &out->err);
+		if (!state)
+			return 0;
+		*state = TEXT_NEW;
 	}
+	state = &sequence->known[kind].item[id];
+	if (*state == TEXT_NEW && kind == TIMELINE_VALUE) {
+		*state = TEXT_SEEN;
+		return 0;
+	}
+	if (*state != TEXT_KNOWN)
+		put_interned(out, kind, (uint64_t)id + 1, text);
+	*state = TEXT_KNOWN;
 	return (uint64_t)id + 1;
 }
 
@@ -307,9 +419,10 @@ static void put_process_packet(struct timeline_out *out, int32_t process, const 
 	put_string(&about, PROCESS_NAME, name);
 	put_number(&out->part, TRACK_UUID, track_uuid(process, 0));
 	put_message(&out->part, TRACK_PROCESS, &about);
+	put_number(&out->part, TRACK_ORDERING, ORDERING_EXPLICIT);
 	put_message(&out->packet, PACKET_TRACK, &out->part);
 	np_bytes_release(&about.bytes);
-	end_packet(out);
+	end_packet(out, DESCRIBING, 0);
 }
 
 static void put_track_packet(struct timeline_out *out, int32_t process, int32_t track,
@@ -322,49 +435,75 @@ static void put_track_packet(struct timeline_out *out, int32_t process, int32_t 
 		put_bytes(&out->part, TRACK_COUNTER, "", 0);
 	put_number(&out->part, TRACK_RANK, (uint64_t)track);
 	put_message(&out->packet, PACKET_TRACK, &out->part);
-	end_packet(out);
+	end_packet(out, DESCRIBING, 0);
 }
 
-static void put_annotation(struct timeline_out *out, const struct timeline_arg *arg)
+static void put_annotation(struct timeline_out *out, struct timeline_sequence *sequence,
+			   const struct timeline_arg *arg)
 {
 	struct np_bytes_writer annotation = { 0 };
+	uint64_t number;
 
-	put_number(&annotation, ANNOTATION_NAME, text_number(out, arg->name));
-	if (arg->text)
-		put_number(&annotation, ANNOTATION_TEXT, text_number(out, arg->text));
+	put_number(&annotation, ANNOTATION_NAME,
+		   text_number(out, sequence, TIMELINE_ANNOTATION, arg->name));
+	number = arg->text ? text_number(out, sequence, TIMELINE_VALUE, arg->text) : 0;
+	if (number > 0)
+		put_number(&annotation, ANNOTATION_TEXT, number);
+	else if (arg->text)
+		put_string(&annotation, ANNOTATION_STRING, arg->text);
 	else
 		put_number(&annotation, ANNOTATION_INT, (uint64_t)arg->number);
 	put_message(&out->part, EVENT_ANNOTATION, &annotation);
 	np_bytes_release(&annotation.bytes);
 }
 
-static void begin_packet(struct timeline_out *out, int32_t process, int32_t track, np_ns time,
+/* Viewers take times before the base for none. */
+static void begin_packet(struct timeline_out *out, struct timeline_sequence *sequence, np_ns time,
 			 unsigned type)
 {
-	/* Viewers take times before the base for none. */
-	put_number(&out->packet, PACKET_TIMESTAMP, time > 0 ? (uint64_t)time : 0);
+	np_ns now = time > sequence->last ? time : sequence->last;
+
+	put_number(&out->packet, PACKET_TIMESTAMP, (uint64_t)(now - sequence->last));
+	sequence->last = now;
 	put_number(&out->part, EVENT_TYPE, type);
-	put_number(&out->part, EVENT_TRACK, track_uuid(process, track));
 	out->events++;
 }
 
 static void put_slice_packets(struct timeline_out *out, const struct timeline_slice *slice)
 {
-	begin_packet(out, slice->process, slice->track, slice->begin, TYPE_BEGIN);
-	put_number(&out->part, EVENT_NAME, text_number(out, slice->name ? slice->name : "?"));
+	struct timeline_sequence *sequence = sequence_of(out, slice->process, slice->track);
+
+	if (!sequence)
+		return;
+	begin_packet(out, sequence, slice->begin, TYPE_BEGIN);
+	put_number(&out->part, EVENT_NAME,
+		   text_number(out, sequence, TIMELINE_NAME, slice->name ? slice->name : "?"));
 	for (size_t i = 0; i < TIMELINE_ARGS && slice->args[i].name; i++) {
 		if (slice->args[i].text || slice->args[i].number != NP_UNKNOWN)
-			put_annotation(out, &slice->args[i]);
+			put_annotation(out, sequence, &slice->args[i]);
 	}
 	for (size_t i = 0; i < slice->from_count; i++)
 		put_fixed(&out->part, EVENT_FROM, slice->from[i]);
 	if (slice->to != 0)
 		put_fixed(&out->part, EVENT_TO, slice->to);
 	put_message(&out->packet, PACKET_EVENT, &out->part);
-	end_packet(out);
-	begin_packet(out, slice->process, slice->track, slice->begin + slice->length, TYPE_END);
+	end_packet(out, sequence->number, FLAG_NEEDED);
+	begin_packet(out, sequence, slice->begin + slice->length, TYPE_END);
 	put_message(&out->packet, PACKET_EVENT, &out->part);
-	end_packet(out);
+	end_packet(out, sequence->number, FLAG_NEEDED);
+}
+
+static void put_counter_packet(struct timeline_out *out, int32_t process, int32_t track, np_ns time,
+			       int64_t value)
+{
+	struct timeline_sequence *sequence = sequence_of(out, process, track);
+
+	if (!sequence)
+		return;
+	begin_packet(out, sequence, time, TYPE_COUNTER);
+	put_number(&out->part, EVENT_VALUE, (uint64_t)value);
+	put_message(&out->packet, PACKET_EVENT, &out->part);
+	end_packet(out, sequence->number, FLAG_NEEDED);
 }
 
 /* --- both ------------------------------------------------------------------------------------ */
@@ -386,7 +525,7 @@ void timeline_out_about(struct timeline_out *out, const struct timeline_arg *fac
 
 void timeline_out_process(struct timeline_out *out, int32_t process, const char *name)
 {
-	if (out->form == TIMELINE_PROTO)
+	if (is_proto(out))
 		put_process_packet(out, process, name);
 	else
 		put_name(out, "process", process, 0, name);
@@ -394,7 +533,7 @@ void timeline_out_process(struct timeline_out *out, int32_t process, const char 
 
 void timeline_out_track(struct timeline_out *out, int32_t process, int32_t track, const char *name)
 {
-	if (out->form == TIMELINE_PROTO)
+	if (is_proto(out))
 		put_track_packet(out, process, track, name, false);
 	else
 		put_name(out, "thread", process, track, name);
@@ -404,13 +543,13 @@ void timeline_out_counter_track(struct timeline_out *out, int32_t process, int32
 				const char *name)
 {
 	/* In JSON the first value makes the track. */
-	if (out->form == TIMELINE_PROTO)
+	if (is_proto(out))
 		put_track_packet(out, process, track, name, true);
 }
 
 void timeline_out_slice(struct timeline_out *out, const struct timeline_slice *slice)
 {
-	if (out->form == TIMELINE_PROTO)
+	if (is_proto(out))
 		put_slice_packets(out, slice);
 	else
 		put_slice(out, slice);
@@ -419,11 +558,8 @@ void timeline_out_slice(struct timeline_out *out, const struct timeline_slice *s
 void timeline_out_counter(struct timeline_out *out, int32_t process, int32_t track,
 			  const char *name, np_ns time, int64_t value)
 {
-	if (out->form == TIMELINE_PROTO) {
-		begin_packet(out, process, track, time, TYPE_COUNTER);
-		put_number(&out->part, EVENT_VALUE, (uint64_t)value);
-		put_message(&out->packet, PACKET_EVENT, &out->part);
-		end_packet(out);
+	if (is_proto(out)) {
+		put_counter_packet(out, process, track, time, value);
 		return;
 	}
 	begin_event(out);
@@ -437,7 +573,7 @@ void timeline_out_counter(struct timeline_out *out, int32_t process, int32_t tra
 
 int timeline_out_end(struct timeline_out *out, struct np_err *err)
 {
-	if (out->form != TIMELINE_PROTO)
+	if (!is_proto(out))
 		np_buf_add(&out->text, out->begun ? "\n]\n" : "[]\n");
 	flush(out, 0);
 	if (out->err.code == NP_OK && out->gz)

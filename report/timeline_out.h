@@ -7,9 +7,9 @@
  * ================================
  *
  * The same events in two forms: the JSON of Chrome's trace viewer, which Perfetto and
- * MindStudio Insight read too, plain or compressed; and Perfetto's own protobuf, about a
- * fifth of the size of plain JSON. Events are written as they come and need no order.
- * Times are ns since the base of the file, which its metadata name.
+ * MindStudio Insight read too, and Perfetto's own protobuf, a quarter of the size; each
+ * plain or compressed. Events of a track come in order, those of a process before
+ * those of the next. Times are ns since the base of the file, which its metadata name.
  *
  * The first failure is remembered; what follows it does nothing, so that only
  * timeline_out_end() has to be checked.
@@ -21,11 +21,32 @@
 #include "npuprof/bytes.h"
 #include "npuprof/gz.h"
 #include "npuprof/strtab.h"
+#include "npuprof/vec.h"
 
 enum timeline_form {
 	TIMELINE_JSON,
 	TIMELINE_JSON_GZ,
 	TIMELINE_PROTO,
+	TIMELINE_PROTO_GZ,
+};
+
+/* What a text is in the protobuf; each kind has numbers of its own. */
+enum timeline_text {
+	TIMELINE_NAME,       /* of a slice */
+	TIMELINE_ANNOTATION, /* of an argument */
+	TIMELINE_VALUE,      /* that an argument is */
+	TIMELINE_TEXTS,
+};
+
+/*
+ * A track of the protobuf is a sequence of packets of its own: times are differences to the
+ * packet before, the track is said once, and texts are written once and then by number.
+ */
+struct timeline_sequence {
+	uint32_t number; /* 0: has not begun */
+	np_ns last;      /* time of its last packet */
+	struct np_strtab *texts[TIMELINE_TEXTS];
+	NP_VEC(uint8_t) known[TIMELINE_TEXTS]; /* by text: enum text_state */
 };
 
 struct timeline_out {
@@ -35,8 +56,9 @@ struct timeline_out {
 	struct np_buf text;
 	struct np_bytes_writer packet;
 	struct np_bytes_writer part;
-	struct np_strtab *names; /* texts of the protobuf: written once, then by number */
-	size_t names_written;
+	NP_VEC(struct timeline_sequence) sequences; /* by track of the process in hand */
+	int32_t process;                            /* that one */
+	uint32_t numbers;                           /* sequences so far */
 	bool begun;
 	struct np_err err;
 	int64_t events;

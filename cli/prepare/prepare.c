@@ -22,6 +22,7 @@
 
 #include <ctype.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* "2G", "512M", "100K" or bytes; powers of 1024. */
 static int read_memory(const char *text, int64_t *ret, struct np_err *err)
@@ -304,6 +305,29 @@ void prepare_say_notes(const struct np_common *common, const struct np_notes *no
 		    (matters && matters(note->what)))
 			say_note(note);
 	}
+}
+
+/* Is the profile of a rank elsewhere? */
+static bool is_summary(const struct np_run *run, size_t index)
+{
+	const char *dir = run->sources.item[index].dir;
+
+	return run->summarised && run->ranks[index] && !run->distributed &&
+	       (!dir || access(dir, R_OK) < 0);
+}
+
+size_t prepare_note_summaries(struct np_run *run, const char *what, const char *missing)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < run->sources.count; i++)
+		count += is_summary(run, i);
+	if (count > 0)
+		np_note_add(&run->notes, NP_NOTE_SKIPPED, NP_NO_RANK,
+			    run->given ? run->given : run->roots.item[0], what,
+			    "the profiles of %zu ranks are not here, only their summaries: %s",
+			    count, missing);
+	return count;
 }
 
 int prepare_status(const struct np_run *run)

@@ -49,6 +49,12 @@ const char *prepare_input(const struct np_common *common, const struct np_run *r
 void prepare_say_notes(const struct np_common *common, const struct np_notes *notes,
 		       const char *(*matters)(const char *what));
 
+/*
+ * Note, under this `what`, the ranks of which only the summary is here, and what is `missing`
+ * because it would be read from their profiles. Returns how many.
+ */
+size_t prepare_note_summaries(struct np_run *run, const char *what, const char *missing);
+
 /* 3 if something could not be used, else 0. */
 int prepare_status(const struct np_run *run);
 

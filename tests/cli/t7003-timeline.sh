@@ -80,17 +80,62 @@ expect_equal "$(gzip -dc "$work/t.json.gz" | sha256sum)" "$(sha256sum <"$work/t.
 run "$npuprof" timeline -q -j 1 -d "$work/run" -o -
 expect_equal "$(sha256sum <"$work/stdout")" "$(sha256sum <"$work/t.json")"
 
-behaviour 'the protobuf has the same slices, in less than half of the bytes'
+behaviour 'the protobuf has the same slices at the same times, in less than a third of the bytes'
 run "$npuprof" timeline -q -d "$work/run" -o "$work/t.pftrace"
 expect_exit 0
-expect_equal "$(($(stat -c %s "$work/t.pftrace") * 2 < $(stat -c %s "$work/t.json")))" 1
+expect_equal "$(($(stat -c %s "$work/t.pftrace") * 3 < $(stat -c %s "$work/t.json")))" 1
+run "$npuprof" timeline -q -d "$work/run" -o "$work/t.pftrace.gz"
+expect_exit 0
+expect_equal "$(gzip -dc "$work/t.pftrace.gz" | sha256sum)" "$(sha256sum <"$work/t.pftrace")"
+cat >"$work/proto.py" <<'EOF'
+import json, re, sys
+text = open(sys.argv[1]).read()
+events = json.load(open(sys.argv[2]))
+number = lambda packet, name: int(re.search(rf"^ *{name}: (\d+)", packet, re.M).group(1))
+clock, names, track, open_slices, slices, begins, ends, parents, named = {}, {}, {}, {}, [], [], [], set(), set()
+described = True
+for packet in re.split(r"^packet \{$", text, flags=re.M)[1:]:
+    sequence = number(packet, "trusted_packet_sequence_id")
+    if "track_descriptor" in packet:
+        uuid = number(packet, "uuid")
+        named.add(uuid)
+        if "parent_uuid" in packet:
+            parents.add(number(packet, "parent_uuid"))
+        continue
+    if "clock_snapshot" in packet:
+        # A sequence begins with its state cleared, its own incremental clock and its track.
+        described &= sequence not in clock and number(packet, "sequence_flags") == 1 and "is_incremental: true" in packet
+        described &= number(packet, "timestamp_clock_id") == 64
+        clock[sequence], names[sequence], track[sequence] = 0, {}, number(packet, "track_uuid")
+        continue
+    for iid, name in re.findall(r"event_names \{\s*iid: (\d+)\s*name: \"(.*?)\"", packet):
+        names[sequence][iid] = name
+    described &= number(packet, "sequence_flags") == 2 and track[sequence] in named
+    clock[sequence] += number(packet, "timestamp")
+    if "TYPE_SLICE_BEGIN" in packet:
+        open_slices[sequence] = (names[sequence][re.search(r"^    name_iid: (\d+)", packet, re.M).group(1)], clock[sequence])
+        begins += re.findall(r"  flow_ids: (\d+)", packet)
+        ends += re.findall(r"terminating_flow_ids: (\d+)", packet)
+    elif "TYPE_SLICE_END" in packet:
+        name, begin = open_slices.pop(sequence)
+        slices.append((track[sequence] >> 20, track[sequence] & 0xfffff, begin, clock[sequence] - begin, name))
+expected = [(e["pid"], e["tid"], max(0, round(e["ts"] * 1000)), e["args"]["dur_ns"]) for e in events if e["ph"] == "X"]
+print("slices", sorted(s[:4] for s in slices) == sorted(expected), len(slices) > 100)
+print("names", {s[4] for s in slices if s[4].isascii()} >= {e["name"] for e in events if e["ph"] == "X" and e["cat"] == "compute"})
+print("state", described, not open_slices, parents <= named)
+print("flows", sorted(begins) == sorted(ends) and len(ends) > 0)
+EOF
 if command -v protoc >/dev/null; then
 	protoc --decode perfetto.protos.Trace -I "$NPUPROF_SOURCE/tests/cli" perfetto.proto <"$work/t.pftrace" >"$work/t.txt"
-	expect_equal "$(grep -c 'TYPE_SLICE_BEGIN' "$work/t.txt")" "$(grep -o '"ph":"X"' "$work/t.json" | wc -l)"
-	expect_equal "$(grep -c 'TYPE_SLICE_BEGIN' "$work/t.txt")" "$(grep -c 'TYPE_SLICE_END' "$work/t.txt")"
-	expect_equal "$(grep -c 'terminating_flow_ids' "$work/t.txt")" "$(grep -o '"ph":"f"' "$work/t.json" | wc -l)"
 	# Fields that the schema does not know would be decoded as numbers.
 	expect_equal "$(grep -cE '^ *[0-9]+[:{ ]' "$work/t.txt")" 0
+	run python3 "$work/proto.py" "$work/t.txt" "$work/t.json"
+	expect_stdout <<'EOF'
+slices True True
+names True
+state True True True
+flows True
+EOF
 fi
 
 behaviour 'a slice has the culprit, a peer of it and who waited, in one step'
@@ -111,11 +156,27 @@ run "$npuprof" timeline -q -d "$work/run" --host -o "$work/host.json"
 expect_equal "$(($(grep -c '"cat":"host"' "$work/host.json") > 0))" 1
 run "$npuprof" timeline -q -d "$work/run" --anonymize -o "$work/anonymous.json"
 expect_equal "$(grep -c 'host[01]' "$work/anonymous.json")" 0
+run "$npuprof" timeline -q -d "$work/run" --anonymize -o "$work/anonymous.pftrace"
+expect_equal "$(grep -acE "host[01]|$work" "$work/anonymous.pftrace")" 0
+
+behaviour 'what a summary cannot show is said, and idle time is not put where it was not'
+run "$npuprof" cluster -q -d "$work/run" -o "$work/out" --cache "$work/summaries"
+mv "$work/run" "$work/elsewhere"
+run "$npuprof" timeline -d "$work/summaries" --from-summaries -o "$work/summary.json"
+expect_exit 3
+expect_stderr_has 'the profiles of 4 ranks are not here, only their summaries: they have steps and communication, but no kernels'
+expect_equal "$(grep -c '"cat":"compute"' "$work/summary.json")" 0
+expect_equal "$(grep -c '"name":"free/' "$work/summary.json")" "$(grep '"name":"free/' "$work/summary.json" | grep -c '"cat":"path"')"
+expect_equal "$(($(grep -c '"cat":"wait"' "$work/summary.json") > 0))" 1
+run "$npuprof" report -q -d "$work/summaries" --from-summaries -o "$work/summary.html"
+expect_exit 3
+expect_equal "$(grep -c 'findings about single kernels, calls and links, and the frequency, are missing' "$work/summary.html")" 1
+mv "$work/elsewhere" "$work/run"
 
 behaviour 'what cannot be written, or meant, is one line'
 run "$npuprof" timeline -d "$work/run" -o "$work/t.xml"
 expect_exit 2
-expect_stderr_has 'a timeline is a .json, .json.gz or .pftrace'
+expect_stderr_has 'a timeline is a .json or a .pftrace'
 run "$npuprof" timeline -d "$work/run" --slice --whole
 expect_exit 2
 run "$npuprof" timeline -d "$work/run" -o /no/such/place/t.json
