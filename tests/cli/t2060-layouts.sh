@@ -261,6 +261,18 @@ run "$npuprof" cluster -o later kept_text
 expect_exit 1
 expect_stderr_has 'cluster_communication.json'
 
+behaviour 'of a result it is said what it has'
+mkdir -p some/cluster_analysis_output other/cluster_analysis_output
+cp sized/cluster_analysis_output/cluster_analysis.db some/cluster_analysis_output/
+sqlite3 some/cluster_analysis_output/cluster_analysis.db 'DELETE FROM ClusterCommunicationTime; DROP TABLE ClusterCommunicationMatrix'
+run "$npuprof" cluster -o later some
+expect_exit 0
+expect_stdout_says '4 ranks' 'it has step times; kernels'
+sqlite3 other/cluster_analysis_output/cluster_analysis.db 'CREATE TABLE CannApiSum(name TEXT, a INT); CREATE TABLE HcclTopOpStats(name TEXT, b INT)'
+run "$npuprof" cluster -o later other
+expect_exit 1
+expect_stderr_has 'results of other modes, which nothing can be made of: CannApiSum, HcclTopOpStats'
+
 behaviour 'a damaged result is refused'
 mkdir -p damaged/cluster_analysis_output
 head -c 3000 later/cluster_analysis_output/cluster_analysis.db >damaged/cluster_analysis_output/cluster_analysis.db

@@ -4,6 +4,7 @@
 
 #include "core/model/vendor/file_names.h"
 
+#include "npuprof/buf.h"
 #include "npuprof/csv.h"
 #include "npuprof/json.h"
 #include "npuprof/notes.h"
@@ -114,6 +115,36 @@ static int add_sources(struct np_run *run, const struct listing *list, const cha
 	return rc;
 }
 
+/* The tables of a database, once each: their columns follow each other. */
+static int name_table(void *context, const char *table, const char *column, struct np_err *err)
+{
+	struct np_buf *names = context;
+	size_t length = strlen(table);
+
+	(void)column;
+	(void)err;
+	if (names->length < length || strcmp(names->text + names->length - length, table) != 0)
+		np_buf_printf(names, "%s%s", names->length > 0 ? ", " : "", table);
+	return NP_OK;
+}
+
+/* Other modes of msprof-analyze leave their tables alone, and nothing of steps. */
+static void note_no_rank(struct np_run *run, const char *path, struct np_db *db,
+			 const struct np_err *problem)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf names = NP_BUF_INIT;
+
+	if (problem->code == 0 && np_db_columns(db, name_table, &names, NULL) == NP_OK &&
+	    names.length > 0 && !names.failed)
+		np_note_add(&run->notes, NP_NOTE_SKIPPED, NP_NO_RANK, path, "cluster_analysis.db",
+			    "it has step times and operators of no rank, but results of other"
+			    " modes, which nothing can be made of: %s",
+			    names.text);
+	else
+		np_note_add(&run->notes, NP_NOTE_SKIPPED, NP_NO_RANK, path, "cluster_analysis.db",
+			    "%s", problem->code ? problem->text : "it has step times of no rank");
+}
+
 int discover_take_cluster_db(struct np_run *run, const char *path, size_t *ret_without_data,
 			     struct np_err *err)
 {
@@ -139,7 +170,9 @@ int discover_take_cluster_db(struct np_run *run, const char *path, size_t *ret_w
 		rc = list_table(&list, "ClusterCommunicationTime", time_columns, 1);
 	sort_ranks(&list);
 	if (rc == NP_OK && list.ranks.count > 0)
-		note_result(run, path, true, true, true);
+		note_result(run, path, np_db_has_rows(db, "ClusterStepTraceTime"),
+			    np_db_has_rows(db, "ClusterCommunicationTime"),
+			    np_db_has_rows(db, "ClusterCommunicationMatrix"));
 	if (rc == NP_OK) {
 		const char *const files[NP_FILE_COUNT] = { [NP_FILE_CLUSTER_DB] = path };
 
@@ -147,8 +180,7 @@ int discover_take_cluster_db(struct np_run *run, const char *path, size_t *ret_w
 	}
 	if (rc != NP_E_NOMEM && list.ranks.count == 0) {
 		*ret_without_data += 1;
-		np_note_add(&run->notes, NP_NOTE_SKIPPED, NP_NO_RANK, path, "cluster_analysis.db",
-			    "%s", problem.code ? problem.text : "it has step times of no rank");
+		note_no_rank(run, path, db, &problem);
 		rc = NP_OK;
 	}
 	np_vec_release(&list.ranks);
