@@ -232,3 +232,18 @@ run "$npuprof" cluster -d "$work/run" -o "$work/out"
 expect_exit 3
 expect_stdout_says "covers 200 % of" "rank $slow makes the others wait"
 expect_stdout_lacks 'withheld for'
+
+behaviour 'a database that is cut costs nothing but itself where whole text stands beside it'
+fresh db
+for each in "$work"/text/*/ASCEND_PROFILER_OUTPUT; do
+	cp "$each"/*.json "$each"/*.csv "$work/run/$(basename "$(dirname "$each")")/ASCEND_PROFILER_OUTPUT/"
+done
+truncate -s 5000 "$output/ascend_pytorch_profiler_$rank.db"
+run "$npuprof" cluster -d "$work/run" -o "$work/out"
+expect_exit 3
+expect_stdout_says "not used: rank $rank rank database" 'is damaged or cut short'
+expect_stdout_lacks 'withheld for'
+rm "$output/trace_view.json" "$output/kernel_details.csv"
+run "$npuprof" cluster -d "$work/run" -o "$work/out"
+expect_exit 3
+expect_stdout_says "withheld for rank $rank"

@@ -514,6 +514,27 @@ static int judge_by_sums(struct judgement *judgement, enum np_file file, struct 
 	return judge_by_itself(judgement, file, NP_FILE_COUNT, err);
 }
 
+/* Was another file read that holds all that the step times say, and who launched it? */
+static bool is_replaced(const struct load_coverage *coverage, enum np_file file, enum np_file steps)
+{
+	for (size_t i = 0; i < NP_COUNT(interval_files); i++) {
+		enum np_file other = interval_files[i];
+		const struct np_seen *seen = coverage->seen[other];
+		struct file_comparison found;
+		bool whole = other != file && other != NP_FILE_KERNELS && seen &&
+			     !coverage->timeless[other] && !seen->broken;
+
+		if (!whole)
+			continue;
+		found = compare(seen, coverage->seen[steps]);
+		for (enum quantity q = 0; q < QUANTITIES && whole; q++)
+			whole = covers(coverage, other, &found, q) >= NP_COVERAGE_WHOLE;
+		if (whole)
+			return true;
+	}
+	return false;
+}
+
 /* A file that is there and cannot be read, while the step times say what it would hold. */
 static int judge_unreadable(struct judgement *judgement, enum np_file file, struct np_err *err)
 {
@@ -521,7 +542,8 @@ static int judge_unreadable(struct judgement *judgement, enum np_file file, stru
 
 	if (steps == NP_FILE_COUNT)
 		return NP_OK;
-	return put(judgement, file, name_of(judgement->source, steps), 0, true, err);
+	return put(judgement, file, name_of(judgement->source, steps), 0,
+		   !is_replaced(judgement->coverage, file, steps), err);
 }
 
 static bool is_worse(const struct np_file_coverage *a, const struct np_file_coverage *b)
