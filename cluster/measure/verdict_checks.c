@@ -52,8 +52,8 @@ static void put_unmatched(struct np_buf *buf, const struct np_analysis *analysis
 #define ROUNDED_OFF 0.1
 
 /* Does a repair change what this rank does? */
-static bool changes_rank(const struct np_analysis *analysis, const struct np_fix *fix,
-			 uint32_t index)
+bool verdict_changes_rank(const struct np_analysis *analysis, const struct np_fix *fix,
+			  uint32_t index)
 {
 	const struct np_rank *rank = analysis->run->ranks[index];
 	const char *host = np_run_text(analysis->run, rank->host_name);
@@ -65,7 +65,7 @@ static bool changes_rank(const struct np_analysis *analysis, const struct np_fix
 	case NP_FIX_HOST:
 		return host && strcmp(host, fix->what) == 0;
 	case NP_FIX_STAGE:
-		return np_text_to_int(fix->what, strlen(fix->what), &number) &&
+		return np_text_to_int(fix->what, strlen(fix->what), &number) && analysis->replay &&
 		       number == analysis->replay->stages[index];
 	case NP_FIX_LINK:
 	case NP_FIX_GROUP:
@@ -79,10 +79,10 @@ static bool changes_rank(const struct np_analysis *analysis, const struct np_fix
 static bool is_changed(const struct np_analysis *analysis, const struct np_verdict *verdict,
 		       uint32_t index)
 {
-	bool changed = changes_rank(analysis, &verdict->fix, index);
+	bool changed = verdict_changes_rank(analysis, &verdict->fix, index);
 
 	for (size_t i = 0; i < verdict->with_count; i++)
-		changed |= changes_rank(analysis, &verdict->with[i], index);
+		changed |= verdict_changes_rank(analysis, &verdict->with[i], index);
 	return changed;
 }
 

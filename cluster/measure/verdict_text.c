@@ -2,8 +2,11 @@
 /* Says a verdict in words: who or what made others wait, and what that explains. */
 #include "verdict_text.h"
 
+#include "verdict_checks.h"
+
 #include "npuprof/align.h"
 #include "npuprof/lang.h"
+#include "npuprof/ranges.h"
 #include "npuprof/say.h"
 #include "npuprof/text.h"
 
@@ -193,6 +196,31 @@ static void put_between_cause(struct np_buf *buf, const struct np_analysis *anal
 	}
 }
 
+/* A list of ranks that is longer than this is a number of ranks. */
+#define MAX_RANK_LIST 40
+
+void np_verdict_put_ranks(struct np_buf *buf, const struct np_analysis *analysis,
+			  const struct np_fix *fix)
+{
+	const struct np_run *run = analysis->run;
+	int64_t *ranks = malloc((run->sources.count + 1) * sizeof(*ranks));
+	NP_CLEANUP(np_buf_release) struct np_buf list = NP_BUF_INIT;
+	size_t count = 0;
+
+	for (uint32_t i = 0; ranks && i < run->sources.count; i++) {
+		if (run->ranks[i] && verdict_changes_rank(analysis, fix, i))
+			ranks[count++] = run->ranks[i]->id;
+	}
+	if (count > 0)
+		np_ranges_format(&list, ranks, count);
+	buf->failed |= !ranks || list.failed;
+	if (count > 0 && list.length > MAX_RANK_LIST)
+		np_say(buf, "{1} ranks", NP_SAID_INT(count));
+	else if (count > 0)
+		np_say(buf, count == 1 ? "rank {1}" : "ranks {1}", NP_SAID_TEXT(list.text));
+	free(ranks);
+}
+
 /* Why most of the waiting for the ranks of a host was caused. */
 static void put_host_why(struct np_buf *buf, const struct np_analysis *analysis, const char *host)
 {
@@ -225,8 +253,8 @@ static void put_other_cause(struct np_buf *buf, const struct np_analysis *analys
 {
 	static const char *const words[NP_FIX_KINDS] = {
 		[NP_FIX_RANK] = "rank {1} makes the others wait",
-		[NP_FIX_HOST] = "host {1} is slower than the others",
-		[NP_FIX_STAGE] = "stage {1} of the pipeline takes longer than the others",
+		[NP_FIX_HOST] = "host {1} ({2}) is slower than the others",
+		[NP_FIX_STAGE] = "stage {1} of the pipeline ({2}) takes longer than the others",
 		[NP_FIX_ROLE] = "communicators of role {1} are uneven",
 		[NP_FIX_OPTYPE] = "kernels of type {1} take longer on some ranks",
 		[NP_FIX_GROUP] = "communicator {1} is slower than others like it",
@@ -237,10 +265,14 @@ static void put_other_cause(struct np_buf *buf, const struct np_analysis *analys
 		[NP_FIX_EXPERTS] = "experts get uneven numbers of tokens",
 	};
 	const char *word = words[fix->kind] ? words[fix->kind] : np_fix_kind_name(fix->kind);
+	NP_CLEANUP(np_buf_release) struct np_buf ranks = NP_BUF_INIT;
 
 	if (put_slow_end(buf, fix))
 		return;
-	np_say(buf, word, NP_SAID_TEXT(fix->what));
+	if (fix->kind == NP_FIX_HOST || fix->kind == NP_FIX_STAGE)
+		np_verdict_put_ranks(&ranks, analysis, fix);
+	np_say(buf, word, NP_SAID_TEXT(fix->what), NP_SAID_TEXT(ranks.text));
+	buf->failed |= ranks.failed;
 	if (fix->kind == NP_FIX_HOST)
 		put_host_why(buf, analysis, fix->what);
 	if (fix->kind == NP_FIX_LINK)
@@ -253,16 +285,20 @@ static void put_other_cause(struct np_buf *buf, const struct np_analysis *analys
 static bool put_split(struct np_buf *buf, const struct np_analysis *analysis,
 		      const struct np_fix *fix)
 {
+	NP_CLEANUP(np_buf_release) struct np_buf ranks = NP_BUF_INIT;
+
 	for (size_t i = 0; i < analysis->whatif.rows.count; i++) {
 		const struct np_whatif_row *row = &analysis->whatif.rows.item[i];
 
 		if (!row->split || fix->kind != NP_FIX_STAGE || row->fix.kind != fix->kind ||
 		    strcmp(row->fix.what, fix->what) != 0)
 			continue;
+		np_verdict_put_ranks(&ranks, analysis, fix);
 		np_say(buf,
-		       "the pipeline is unevenly split: stage {1} has more kernels than the others,"
-		       " which are as fast as theirs",
-		       NP_SAID_TEXT(fix->what));
+		       "the pipeline is unevenly split: stage {1} ({2}) has more kernels than the"
+		       " others, which are as fast as theirs",
+		       NP_SAID_TEXT(fix->what), NP_SAID_TEXT(ranks.text));
+		buf->failed |= ranks.failed;
 		return true;
 	}
 	return false;
@@ -271,22 +307,14 @@ static bool put_split(struct np_buf *buf, const struct np_analysis *analysis,
 /* "it", "it, rank 7 and host gaps" */
 static void put_repaired(struct np_buf *buf, const struct np_verdict *verdict)
 {
-	/* Of kinds that name nothing. */
-	static const char *const words[NP_FIX_KINDS] = {
-		[NP_FIX_HOST_GAPS] = "late launches of hosts",
-		[NP_FIX_BETWEEN] = "the idle time between steps",
-		[NP_FIX_FREQUENCY] = "the frequency of AI cores",
-		[NP_FIX_EXPERTS] = "uneven experts",
-	};
-
 	np_say(buf,
 	       strchr(verdict->fix.what, '*') && verdict->fix.kind == NP_FIX_LINK ? "them" : "it");
 	for (size_t i = 0; i < verdict->with_count; i++) {
 		const struct np_fix *fix = &verdict->with[i];
 
 		np_say(buf, i + 1 < verdict->with_count ? ", " : " and ");
-		if (words[fix->kind])
-			np_say(buf, words[fix->kind]);
+		if (np_fix_words(fix->kind))
+			np_say(buf, np_fix_words(fix->kind));
 		else
 			np_say(buf, "{1} {2}",
 			       NP_SAID_TEXT(np_lang_text(np_fix_kind_name(fix->kind))),
@@ -296,7 +324,7 @@ static void put_repaired(struct np_buf *buf, const struct np_verdict *verdict)
 
 /*
  * "; repairing it would save 2.05 ms of the step (15 %), which explains 2.05 ms of 2.1 ms
- * lost"
+ * lost to uneven ranks, stages and links"
  */
 static void put_gain(struct np_buf *buf, const struct np_analysis *analysis,
 		     const struct np_verdict *verdict)
@@ -305,14 +333,15 @@ static void put_gain(struct np_buf *buf, const struct np_analysis *analysis,
 
 	put_repaired(&what, verdict);
 	np_say(buf,
-	       verdict->with_count > 0
-		       ? "; repairing {1} together would save {2} of the step ({3}), which explains"
-			 " {2} of {4} lost"
-		       : "; repairing {1} would save {2} of the step ({3}), which explains {2} of"
-			 " {4} lost",
+	       verdict->with_count > 0 ? "; repairing {1} together would save {2} of the step ({3})"
+				       : "; repairing {1} would save {2} of the step ({3})",
 	       NP_SAID_TEXT(what.text), NP_SAID_TIME(verdict->recovered),
-	       NP_SAID_SHARE((double)verdict->recovered / (double)analysis->whatif.step),
-	       NP_SAID_TIME(verdict->lost));
+	       NP_SAID_SHARE((double)verdict->recovered / (double)analysis->whatif.step));
+	/* What all ranks lose alike is no part of that. */
+	if (verdict->with_count > 0 || !np_fix_words(verdict->fix.kind) ||
+	    verdict->fix.kind == NP_FIX_EXPERTS)
+		np_say(buf, ", which explains {1} of {2} lost to uneven ranks, stages and links",
+		       NP_SAID_TIME(verdict->recovered), NP_SAID_TIME(verdict->lost));
 	buf->failed |= what.failed;
 }
 
@@ -463,11 +492,16 @@ void verdict_put_sentence(struct np_buf *buf, const struct np_analysis *analysis
 	case NP_VERDICT_NOT_PROFILED:
 		np_lang_put(&reason, verdict->what);
 		np_say(buf,
-		       "waiting begins in {1}: ranks that were not profiled were waited for, {2}, {3}"
-		       " of all waiting",
-		       NP_SAID_TEXT(reason.text), NP_SAID_TIME(analysis->causes.unprofiled),
+		       "ranks that were not profiled make the others wait: {1} of all waiting, which"
+		       " begins in {2}",
 		       NP_SAID_SHARE((double)analysis->causes.unprofiled /
-				     (double)analysis->charges.total));
+				     (double)analysis->charges.total),
+		       NP_SAID_TEXT(reason.text));
+		if (analysis->breakdown.cells > 0 &&
+		    analysis->breakdown.parts[NP_WHERE_WAIT].mean > 0)
+			np_say(buf, "; waiting takes {1} of the step ({2})",
+			       NP_SAID_TIME(analysis->breakdown.parts[NP_WHERE_WAIT].mean),
+			       NP_SAID_SHARE(analysis->breakdown.parts[NP_WHERE_WAIT].share));
 		break;
 	case NP_VERDICT_WITHHELD:
 		np_lang_put(&reason, verdict->reason);

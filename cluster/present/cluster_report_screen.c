@@ -113,6 +113,8 @@ static void put_ratio(struct np_grid *grid, double ratio, const char *format_unk
 {
 	if (isnan(ratio))
 		np_grid_cell(grid, format_unknown);
+	else if (ratio > 0 && ratio < 0.005)
+		np_grid_cell(grid, "<0.01");
 	else
 		np_grid_printf(grid, "%.2f", ratio);
 }
@@ -237,6 +239,26 @@ static void put_other(struct np_grid *grid, const char *who, np_ns charge, np_ns
 	np_grid_cell(grid, "");
 }
 
+/* Some of them may have a profile that could not be read. */
+static void put_unprofiled(struct np_grid *grid, const struct np_analysis *analysis)
+{
+	bool unread = np_run_used(analysis->run) < analysis->run->sources.count;
+
+	put_other(grid, unread ? "ranks not profiled or not read" : "ranks not profiled",
+		  analysis->causes.unprofiled, analysis->charges.total);
+}
+
+/* More than any rank that is there: it comes first, but for what the verdict names. */
+static bool is_mostly_unprofiled(const struct np_analysis *analysis)
+{
+	for (size_t i = 0; i < analysis->order.count; i++) {
+		if (analysis->causes.ranks[analysis->order.ranks[i]].charge >=
+		    analysis->causes.unprofiled)
+			return false;
+	}
+	return analysis->verdict.kind != NP_VERDICT_REPAIR;
+}
+
 /* Is a rank named by the verdict, first or together with others? */
 static bool is_named(const struct np_analysis *analysis, uint32_t index)
 {
@@ -341,12 +363,32 @@ static void put_total_wait(struct np_buf *text, const struct np_analysis *analys
 	       NP_SAID_TIME(analysis->charges.total));
 }
 
+/* What is repaired: as --fix has it, with the ranks it is about; in words if the kind names
+ * nothing. */
+static void put_named_fix(struct np_grid *grid, const struct np_analysis *analysis)
+{
+	const struct np_verdict *verdict = &analysis->verdict;
+	NP_CLEANUP(np_buf_release) struct np_buf ranks = NP_BUF_INIT;
+	char fix[NP_FIX_TEXT + 16];
+
+	np_fix_format(&verdict->fix, fix);
+	if (verdict->with_count > 0) {
+		np_grid_cell(grid, np_lang_text("all named, together"));
+	} else if (np_fix_words(verdict->fix.kind)) {
+		np_grid_cell(grid, np_lang_text(np_fix_words(verdict->fix.kind)));
+	} else if (verdict->fix.kind == NP_FIX_HOST || verdict->fix.kind == NP_FIX_STAGE) {
+		np_verdict_put_ranks(&ranks, analysis, &verdict->fix);
+		np_grid_printf(grid, "%s (%s)", fix, ranks.text ? ranks.text : "?");
+	} else {
+		np_grid_cell(grid, fix);
+	}
+}
+
 /* What the verdict names where that is no single rank: a host, a stage, a link, several. */
 static void put_named(struct np_grid *grid, const struct np_analysis *analysis)
 {
 	const struct np_verdict *verdict = &analysis->verdict;
 	const struct np_charge_sums *sums = &analysis->charge_sums;
-	char fix[NP_FIX_TEXT + 16];
 	np_ns charge = NP_UNKNOWN;
 
 	if (verdict->kind != NP_VERDICT_REPAIR ||
@@ -364,8 +406,7 @@ static void put_named(struct np_grid *grid, const struct np_analysis *analysis)
 		     stage == sum->stage))
 			charge = sum->charge;
 	}
-	np_fix_format(&verdict->fix, fix);
-	np_grid_cell(grid, verdict->with_count > 0 ? np_lang_text("all named, together") : fix);
+	put_named_fix(grid, analysis);
 	np_grid_cell(grid, "");
 	put_gain(grid, analysis, verdict->recovered);
 	if (charge == NP_UNKNOWN) {
@@ -386,9 +427,9 @@ static int put_who(struct np_section *section, const struct cluster_report *repo
 	static const struct np_grid_column columns[] = {
 		{ "caused by", NP_LEFT, true },
 		{ "why", NP_LEFT, true },
-		{ "repair saves", NP_RIGHT, false },
-		{ "others waited", NP_RIGHT, false },
-		{ "share of waiting", NP_RIGHT, false },
+		{ "saves per step", NP_RIGHT, false },
+		{ "others waited in all", NP_RIGHT, false },
+		{ "share", NP_RIGHT, false },
 		{ "came last", NP_RIGHT, false },
 		{ "", NP_LEFT, false },
 	};
@@ -398,9 +439,11 @@ static int put_who(struct np_section *section, const struct cluster_report *repo
 	if (!section->grid)
 		return np_fail_nomem(err, "the screen");
 	put_named(section->grid, report->analysis);
+	if (is_mostly_unprofiled(report->analysis))
+		put_unprofiled(section->grid, report->analysis);
 	put_who_rows(section, report);
-	put_other(section->grid, "ranks not profiled", report->analysis->causes.unprofiled,
-		  charges->total);
+	if (!is_mostly_unprofiled(report->analysis))
+		put_unprofiled(section->grid, report->analysis);
 	if (is_waiting(&report->analysis->breakdown))
 		put_other(section->grid, "nobody", charges->unattributed, charges->total);
 	report_put_path(&section->text, report->analysis);
@@ -467,6 +510,20 @@ static void put_repairs(struct np_buf *buf, const struct np_verdict *verdict)
 		report_put_fix(buf, &verdict->with[i]);
 }
 
+/* How to profile the ranks that are missing. */
+static void put_collect(struct np_grid *grid, const struct np_analysis *analysis)
+{
+	int32_t world = np_cluster_world(analysis->cluster);
+
+	np_grid_cell(grid, np_lang_text("profile all ranks:"));
+	if (world > 0)
+		np_grid_printf(grid,
+			       "mpirun -n %" PRId32 " npuprof-collect --ranks all -- APPLICATION",
+			       world);
+	else
+		np_grid_cell(grid, "mpirun -n N npuprof-collect --ranks all -- APPLICATION");
+}
+
 /* Lines to paste; what to change is the advisor's to say. */
 static int put_next(struct np_section *section, const struct cluster_report *report,
 		    struct np_err *err)
@@ -485,9 +542,7 @@ static int put_next(struct np_section *section, const struct cluster_report *rep
 				   repairs.text);
 		break;
 	case NP_VERDICT_NOT_PROFILED:
-		np_grid_cell(section->grid, np_lang_text("profile all ranks:"));
-		np_grid_cell(section->grid,
-			     "mpirun -n N npuprof-collect --ranks all -- APPLICATION");
+		put_collect(section->grid, analysis);
 		report_put_command(section->grid, report, "what is known:", "advisor", "");
 		break;
 	case NP_VERDICT_WITHHELD:

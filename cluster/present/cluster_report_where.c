@@ -181,16 +181,18 @@ static void put_experts(struct np_buf *buf, const struct np_analysis *analysis)
 }
 
 /*
- * Below a percent, or now and then, somebody is always longest. Stages of a pipeline do other
- * work and are not compared.
+ * Below a percent of the step, or now and then, somebody is always longest. Stages of a pipeline
+ * do other work and are not compared.
  */
 static void put_longest(struct np_buf *text, const struct np_analysis *analysis)
 {
 	const struct np_longest *longest = &analysis->spreads.longest;
+	const struct np_breakdown *where = &analysis->breakdown;
+	double computing = where->cells > 0 ? where->parts[NP_WHERE_COMPUTING].share : 1;
 
 	if (np_run_used(analysis->run) > 1 && longest->steps > 0 &&
-	    longest->steps * 2 >= analysis->cluster->steps.count && longest->over >= WORTH_A_LINE &&
-	    analysis->pipeline.stages < 2)
+	    longest->steps * 2 >= analysis->cluster->steps.count &&
+	    longest->over * computing >= WORTH_A_LINE && analysis->pipeline.stages < 2)
 		np_say(text,
 		       "rank {1} computed longest in {2} of {3} steps, on average {4} over the median"
 		       " rank\n",

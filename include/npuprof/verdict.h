@@ -78,4 +78,9 @@ void np_verdict_put_why(struct np_buf *buf, const struct np_analysis *analysis,
 void np_verdict_put_communicator(struct np_buf *buf, const struct np_analysis *analysis,
 				 uint32_t index);
 
+/* "ranks 4-7": those that a repair of a host or of a stage changes, in the language of this thread.
+ */
+void np_verdict_put_ranks(struct np_buf *buf, const struct np_analysis *analysis,
+			  const struct np_fix *fix);
+
 #endif /* NP_VERDICT_H */

@@ -67,6 +67,9 @@ void np_fix_format(const struct np_fix *fix, char ret[NP_FIX_TEXT + 16]);
 /* "rank", "host-gaps" … */
 const char *np_fix_kind_name(enum np_fix_kind kind);
 
+/* "late launches of hosts": what a kind that names nothing repairs; NULL of the others. */
+const char *np_fix_words(enum np_fix_kind kind);
+
 /* What repairs are made of. */
 struct np_whatif_input {
 	const struct np_replay *replay;

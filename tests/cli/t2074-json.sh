@@ -65,6 +65,9 @@ document whatif-together 0 "$npuprof" whatif -q -d slow -f json --fix rank:2 --f
 for each in cluster info advisor whatif; do
 	document "$each-windows" 0 "$npuprof" "$each" -q -d windows -f json
 done
+make mixed/critic --ranks 4
+make mixed/rollout --ranks 2
+document whatif-failed 3 "$npuprof" whatif -q -d mixed -f json --fix rank:3
 document compare-windows 0 "$npuprof" compare -q windows windows -f json
 document compare-gate 4 "$npuprof" compare -q healthy slow -f json --no-stats --fail-on 'step>1%,mem>1%' --view kernel,api
 document cluster-modes '0 3' "$npuprof" cluster -q -d slow -f json -m hccl_sum,compute_op_sum,slow_rank -o written

@@ -28,6 +28,18 @@ const char *np_fix_kind_name(enum np_fix_kind kind)
 	return kinds[kind].name;
 }
 
+const char *np_fix_words(enum np_fix_kind kind)
+{
+	static const char *const words[NP_FIX_KINDS] = {
+		[NP_FIX_HOST_GAPS] = "late launches of hosts",
+		[NP_FIX_BETWEEN] = "the idle time between steps",
+		[NP_FIX_FREQUENCY] = "the frequency of AI cores",
+		[NP_FIX_EXPERTS] = "uneven experts",
+	};
+
+	return words[kind];
+}
+
 int np_fix_parse(const char *text, struct np_fix *ret, struct np_err *err)
 {
 	size_t length = strcspn(text, ":");
