@@ -210,31 +210,55 @@ static void put_answer(const struct advisor_report *report, struct np_buf *buf)
 /* What to do about the findings that matter most. */
 #define NEXT_COUNT 3
 
+/* Does a finding say what to do about what the verdict names? */
+static bool is_of_verdict(const struct advisor_report *report, const struct adv_finding *finding)
+{
+	const struct np_verdict *verdict = &report->advice->analysis->verdict;
+	char fix[NP_FIX_TEXT + 16];
+
+	if (verdict->kind != NP_VERDICT_REPAIR || !finding->shown->repair)
+		return false;
+	np_fix_format(&verdict->fix, fix);
+	return strcmp(finding->shown->repair, fix) == 0;
+}
+
+static void put_to_do(const struct advisor_report *report, const struct adv_finding *finding,
+		      size_t number, struct np_buf *buf)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf line = NP_BUF_INIT;
+
+	if (number == 1)
+		put_heading(report, buf, "Do next", "下一步");
+	np_text_safe(&line, finding->shown->advice.item[0], strlen(finding->shown->advice.item[0]));
+	np_buf_printf(&line, " (%s", finding->rule->id);
+	if (finding->gain != NP_UNKNOWN) {
+		np_buf_add(&line, ": ");
+		advisor_report_gain(report, finding, &line);
+	}
+	np_buf_add(&line, ")");
+	np_buf_printf(buf, "  %zu. ", number);
+	np_text_wrap(buf, line.text, 5, report->width);
+	buf->failed |= line.failed;
+}
+
+/*
+ * Where files contradict each other that comes first, then what the verdict names: an upper
+ * bound of something else may be more, but is less sure.
+ */
 static void put_next(const struct advisor_report *report, struct np_buf *buf)
 {
 	const struct adv_advice *advice = report->advice;
 	size_t count = 0;
 
-	for (size_t i = 0; i < advice->findings.count && count < NEXT_COUNT; i++) {
-		const struct adv_finding *finding = &advice->findings.item[i];
-		struct np_buf line = NP_BUF_INIT;
+	for (int turn = 0; turn < 3; turn++) {
+		for (size_t i = 0; i < advice->findings.count && count < NEXT_COUNT; i++) {
+			const struct adv_finding *finding = &advice->findings.item[i];
+			int of = finding->rule->first ? 0 : is_of_verdict(report, finding) ? 1 : 2;
 
-		if (!is_head(advice, i) || finding->shown->advice.count == 0 ||
-		    finding->severity == SEVERITY_INFO || adv_finding_is_petty(finding))
-			continue;
-		if (count++ == 0)
-			put_heading(report, buf, "Do next", "下一步");
-		np_text_safe(&line, finding->shown->advice.item[0],
-			     strlen(finding->shown->advice.item[0]));
-		np_buf_printf(&line, " (%s", finding->rule->id);
-		if (finding->gain != NP_UNKNOWN) {
-			np_buf_add(&line, ": ");
-			advisor_report_gain(report, finding, &line);
+			if (of == turn && is_head(advice, i) && finding->shown->advice.count > 0 &&
+			    finding->severity != SEVERITY_INFO && !adv_finding_is_petty(finding))
+				put_to_do(report, finding, ++count, buf);
 		}
-		np_buf_add(&line, ")");
-		np_buf_printf(buf, "  %zu. ", count);
-		np_text_wrap(buf, line.text, 5, report->width);
-		np_buf_release(&line);
 	}
 }
 
