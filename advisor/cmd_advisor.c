@@ -441,14 +441,29 @@ static int read_files(struct advisor_session *session, struct np_err *err)
 	return rc;
 }
 
+/* Is the result read by people, rather than by programs? */
+static bool is_for_people(const struct advisor_options *options)
+{
+	return options->common.format == ADVISOR_TABLE || options->common.format == ADVISOR_MD ||
+	       options->common.format == ADVISOR_HTML;
+}
+
 /* Programs get other words only if the user asks for them. */
 static enum adv_rule_language language_of(const struct advisor_options *options)
 {
-	bool people = options->common.format == ADVISOR_TABLE ||
-		      options->common.format == ADVISOR_MD ||
-		      options->common.format == ADVISOR_HTML;
+	return np_lang() == NP_LANG_ZH && (is_for_people(options) || np_lang_asked()) ? RULE_ZH
+										      : RULE_EN;
+}
 
-	return np_lang() == NP_LANG_ZH && (people || np_lang_asked()) ? RULE_ZH : RULE_EN;
+/* What could not be used stands on the page itself; whoever started a program is told beside it. */
+static void say_notes(const struct advisor_session *session)
+{
+	const struct np_common *common = &session->options->common;
+
+	if (is_for_people(session->options))
+		return;
+	prepare_say_notes(common, &session->analysis->run->notes, NULL);
+	prepare_say_notes(common, &session->advice->notes, NULL);
 }
 
 /* Is a page written: as the format, or as a file of the old tool? */
@@ -601,6 +616,7 @@ static int present(struct advisor_session *session)
 	if (options->common.output && !options->common.vendor_files && !options->common.agent &&
 	    advisor_write_files(&report, options->common.output, &err) < 0)
 		status = np_report(np_exit_unwritten(&err), "%s", err.text);
+	say_notes(session);
 	if (print(session, &report, &err) < 0 ||
 	    advisor_answer(&report, options->common.phase_part, &err) < 0)
 		return np_report(NP_EXIT_FAILED, "%s", err.text);

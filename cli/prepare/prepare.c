@@ -234,8 +234,10 @@ int prepare_run(const struct np_common *common, const struct np_opt_list *picks,
 	rc = discover(*ret, common, picks, err);
 	if (rc == NP_OK)
 		rc = load(*ret, common, err);
-	if (rc == NP_OK)
+	if (rc == NP_OK) {
+		np_manifest_note(*ret);
 		np_run_note_forms(*ret);
+	}
 	/* Ranks that the user left out are not missing. */
 	if (rc == NP_OK && !common->ranks.set)
 		np_run_note_missing(*ret);
@@ -266,9 +268,7 @@ int prepare_measures(const struct np_common *common, struct np_run *run, struct 
 	int rc;
 
 	/* Without a manifest, or with a damaged one, clocks are known from collectives. */
-	if (np_load_manifest(run, &manifest, &problem) < 0 && problem.code != NP_E_NOTFOUND)
-		np_note_add(&run->notes, NP_NOTE_SKIPPED, NP_NO_RANK, run->roots.item[0],
-			    "npuprof_manifest.json", "%s", problem.text);
+	(void)!np_load_manifest(run, &manifest, &problem);
 	rc = np_analysis_build(run, manifest, (size_t)common->jobs, ret, err);
 	if (rc == NP_OK && common->verbose > 0 && !common->quiet)
 		say_measured(np_steady_ns() - begun);

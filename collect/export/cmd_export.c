@@ -328,6 +328,16 @@ static size_t count_state(const struct np_export_tree *tree, enum np_export_stat
 	return count;
 }
 
+/* Is there anything in what was exported that is less than it should be? */
+static bool is_whole(const struct np_export_tree *tree)
+{
+	for (size_t i = 0; i < tree->chosen; i++) {
+		if (np_notes_count(&tree->ranks.item[i].notes, NP_NOTE_SKIPPED) > 0)
+			return false;
+	}
+	return true;
+}
+
 static int report(const struct np_export_tree *tree, const struct command_options *options)
 {
 	size_t good = count_state(tree, NP_EXPORT_EXPORTED) + count_state(tree, NP_EXPORT_FRESH);
@@ -342,7 +352,7 @@ static int report(const struct np_export_tree *tree, const struct command_option
 		(void)np_report(0, "stopped; start it again to go on where it was");
 	if (good == 0)
 		return NP_EXIT_FAILED;
-	return good < tree->chosen ? NP_EXIT_PARTIAL : NP_EXIT_DONE;
+	return good < tree->chosen || !is_whole(tree) ? NP_EXIT_PARTIAL : NP_EXIT_DONE;
 }
 
 /* --- the command ----------------------------------------------------------------------------- */

@@ -109,7 +109,7 @@ static int take_record(struct np_export_rank *rank, struct np_err *err)
 		return rc;
 	rc = np_json_read_file(path.text, MAX_JSON, &rank->record, &problem);
 	if (rc < 0 && rc != NP_E_NOTFOUND)
-		np_note_add(&rank->notes, NP_NOTE_WARNING, NP_NO_RANK, path.text, RECORD_NAME,
+		np_note_add(&rank->notes, NP_NOTE_SKIPPED, NP_NO_RANK, path.text, RECORD_NAME,
 			    "%s; steps are not known", problem.text);
 	if (rc < 0)
 		return rc == NP_E_NOMEM ? np_fail_nomem(err, path.text) : NP_OK;
@@ -174,6 +174,16 @@ static int take_names(struct np_export_rank *rank, const struct np_names *names,
 	return NP_OK;
 }
 
+/* A capture that was cut short stays so when it is exported. */
+static void note_fault(struct np_export_rank *rank, const struct np_json *entry)
+{
+	const char *reason = np_json_text(np_json_member(entry, "reason"));
+
+	if (reason && *reason)
+		np_note_add(&rank->notes, NP_NOTE_SKIPPED, NP_NO_RANK, rank->dir, "capture",
+			    "the capture is incomplete: %s", reason);
+}
+
 static int add_rank(struct np_export_tree *tree, const struct np_export_job *job, const char *dir,
 		    const struct np_names *names, struct np_err *err)
 {
@@ -191,6 +201,7 @@ static int add_rank(struct np_export_tree *tree, const struct np_export_job *job
 	rc = take_record(rank, err);
 	if (rc == NP_OK)
 		rc = take_place(rank, manifest_entry(rank), err);
+	note_fault(rank, manifest_entry(rank));
 	return rc == NP_OK ? take_names(rank, names, err) : rc;
 }
 

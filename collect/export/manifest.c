@@ -46,8 +46,8 @@ static void write_rank(const struct manifest_update *update, const struct np_jso
 	while (np_json_next(entry, &member)) {
 		bool state = strcmp(member.key, "state") == 0;
 
-		/* A reason that is there says why it failed before. */
-		if (rank && strcmp(member.key, "reason") == 0)
+		/* One that is there says why an earlier export failed. That of collecting stays. */
+		if (rank && strcmp(member.key, "export_reason") == 0)
 			continue;
 		if (rank && state)
 			np_jsonout_text(out, "state", failed ? "failed" : "exported");
@@ -58,7 +58,7 @@ static void write_rank(const struct manifest_update *update, const struct np_jso
 	if (rank && !stated)
 		np_jsonout_text(out, "state", failed ? "failed" : "exported");
 	if (rank)
-		np_jsonout_text(out, "reason", failed ? rank->err.text : NULL);
+		np_jsonout_text(out, "export_reason", failed ? rank->err.text : NULL);
 	np_jsonout_end(out);
 }
 

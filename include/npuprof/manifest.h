@@ -6,12 +6,12 @@
 #include "npuprof/vec.h"
 
 /*
- * What the collector says about clocks
- * ====================================
+ * What the collector says about clocks and captures
+ * =================================================
  *
  * The collector leaves a manifest at the root of a run (npuprof_manifest.json): how
- * the clocks of the hosts stood to each other, which rank ran where, and how many
- * there were.
+ * the clocks of the hosts stood to each other, which rank ran where, how many
+ * there were, and which captures are not what was asked for.
  */
 
 struct np_run;
@@ -37,10 +37,19 @@ struct np_manifest_rank {
 	uint32_t host; /* index in hosts */
 };
 
+/* A capture with less in it than was asked for. */
+struct np_manifest_fault {
+	int32_t rank;
+	bool exporting; /* the capture is whole, its export is not */
+	char *dir;      /* relative to the manifest, or "" */
+	char *reason;
+};
+
 struct np_manifest {
 	char *path;
 	NP_VEC(struct np_manifest_host) hosts;
 	NP_VEC(struct np_manifest_rank) ranks;
+	NP_VEC(struct np_manifest_fault) faults;
 	int32_t world; /* 0 when not stated */
 };
 
@@ -50,6 +59,13 @@ struct np_manifest {
  */
 int np_load_manifest(const struct np_run *run, struct np_manifest **ret, struct np_err *err)
 	NP_MUST_USE;
+
+/*
+ * Note what the manifest of a run says of captures that are incomplete, and a manifest that cannot
+ * be read: the figures of such a rank are those of a part of its steps.
+ */
+void np_manifest_note(struct np_run *run);
+
 void np_manifest_freep(struct np_manifest **manifest);
 
 #endif /* NP_MANIFEST_H */

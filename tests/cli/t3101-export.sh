@@ -205,7 +205,7 @@ run "$npuprof" export --msprof "$work/fails/msprof" -v "$work/one"
 expect_exit 3
 expect_stderr_has 'rank 1 was not exported: msprof ended with status 5: [ERROR] cannot parse' 'npuprof_export.log'
 expect_equal "$(states one)" exported,failed,exported
-expect_equal "$(sqlite3 :memory: "SELECT readfile('$work/one/npuprof_manifest.json') ->> '\$.ranks[1].reason'")" \
+expect_equal "$(sqlite3 :memory: "SELECT readfile('$work/one/npuprof_manifest.json') ->> '\$.ranks[1].export_reason'")" \
 	'msprof ended with status 5: [ERROR] cannot parse'
 expect_equal "$(find "$work"/one/*_1001_* -name ASCEND_PROFILER_OUTPUT | wc -l)" 0
 run "$npuprof" cluster -q -f json "$work/one"
@@ -216,6 +216,34 @@ run "$npuprof" export "$work/one"
 expect_exit 0
 expect_equal "$(grep -c fresh "$work/stdout") $(grep -c exported "$work/stdout")" '2 1'
 expect_equal "$(states one)" exported,exported,exported
+
+behaviour 'a capture that was cut short is said by export and by what analyses it, and stays in the manifest'
+write_job "$work/cut" 2
+sed -i '0,/"state": "raw", "exit": 0/! s/"state": "raw", "exit": 0/"state": "raw", "reason": "killed in its window", "exit": 137/' \
+	"$work/cut/npuprof_manifest.json"
+run "$npuprof" export "$work/cut"
+expect_exit 3
+expect_stderr_has 'the capture is incomplete: killed in its window'
+expect_equal "$(states cut)" exported,exported
+expect_equal "$(sqlite3 :memory: "SELECT readfile('$work/cut/npuprof_manifest.json') ->> '\$.ranks[1].reason'")" \
+	'killed in its window'
+for command in cluster info whatif advisor; do
+	run "$npuprof" $command -f json -d "$work/cut"
+	expect_exit 3
+	expect_stdout_has 'killed in its window'
+	expect_stderr_has 'killed in its window'
+done
+run "$npuprof" export "$work/cut"
+expect_exit 3
+
+behaviour 'a manifest that cannot be read is said by info too'
+cp -r "$work/cut" "$work/damaged"
+echo '{"schema": "npuprof.manifest/1", "ranks": [' >"$work/damaged/npuprof_manifest.json"
+for command in cluster info; do
+	run "$npuprof" $command -f json -d "$work/damaged"
+	expect_exit 3
+	expect_stdout_has npuprof_manifest.json
+done
 
 behaviour 'nothing usable is a failure'
 imitate never 'exit 1'
@@ -357,7 +385,7 @@ behaviour 'a record that is damaged costs the steps, not the rank'
 write_job "$work/record" 1
 echo '{"rank": 0, "steps": [' >"$(echo "$work"/record/*_1000_*)/npuprof_rank.json"
 run "$npuprof" export "$work/record"
-expect_exit 0
+expect_exit 3
 expect_stderr_has 'steps are not known'
 expect_stdout_has none
 

@@ -85,6 +85,7 @@ static void put_rank(struct np_jsonout *out, const struct np_job *job,
 	np_jsonout_bool(out, "selected", record->selected);
 	np_jsonout_text(out, "state", exported ? "exported" : np_record_state(record));
 	np_jsonout_text(out, "reason", record->failure[0] ? record->failure : NULL);
+	np_jsonout_text(out, "export_reason", NULL);
 	np_jsonout_integer(out, "exit", record->exit);
 	np_jsonout_integer(out, "first_step", record->first_step);
 	np_jsonout_integer(out, "last_step", record->last_step);

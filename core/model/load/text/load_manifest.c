@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clocks of hosts from the manifest that the collector leaves. */
+/* Clocks of hosts and faults of captures from the manifest that the collector leaves. */
 #include "npuprof/manifest.h"
 
 #include "core/model/vendor/file_names.h"
@@ -21,6 +21,11 @@ static void np_manifest_free(struct np_manifest *manifest)
 	}
 	np_vec_release(&manifest->hosts);
 	np_vec_release(&manifest->ranks);
+	for (size_t i = 0; i < manifest->faults.count; i++) {
+		free(manifest->faults.item[i].dir);
+		free(manifest->faults.item[i].reason);
+	}
+	np_vec_release(&manifest->faults);
 	free(manifest->path);
 	free(manifest);
 }
@@ -118,6 +123,28 @@ static int take_rank(struct np_manifest *manifest, const struct np_json *node, s
 	return NP_OK;
 }
 
+/* One reason is of collecting, one of exporting; both may be there. */
+static int take_fault(struct np_manifest *manifest, const struct np_json *node, const char *key,
+		      bool exporting, struct np_err *err)
+{
+	const char *reason = np_json_text(np_json_member(node, key));
+	const char *dir = np_json_text(np_json_member(node, "dir"));
+	struct np_manifest_fault *fault;
+	int64_t id;
+
+	if (!reason || !*reason || !np_json_integer(np_json_member(node, "rank"), &id) || id < 0 ||
+	    id > INT32_MAX)
+		return NP_OK;
+	fault = np_vec_add(&manifest->faults, err);
+	if (!fault)
+		return NP_E_NOMEM;
+	*fault = (struct np_manifest_fault){ .rank = (int32_t)id,
+					     .exporting = exporting,
+					     .dir = strdup(dir ? dir : ""),
+					     .reason = strdup(reason) };
+	return fault->dir && fault->reason ? NP_OK : np_fail_nomem(err, NP_MANIFEST_NAME);
+}
+
 static int take_manifest(struct np_manifest *manifest, const struct np_json *doc,
 			 struct np_err *err)
 {
@@ -135,8 +162,15 @@ static int take_manifest(struct np_manifest *manifest, const struct np_json *doc
 		manifest->world = (int32_t)world;
 	for (size_t i = 0; i < np_json_count(hosts) && rc == NP_OK; i++)
 		rc = take_host(manifest, np_json_item(hosts, i), err);
-	for (size_t i = 0; i < np_json_count(ranks) && rc == NP_OK; i++)
-		rc = take_rank(manifest, np_json_item(ranks, i), err);
+	for (size_t i = 0; i < np_json_count(ranks) && rc == NP_OK; i++) {
+		const struct np_json *rank = np_json_item(ranks, i);
+
+		rc = take_rank(manifest, rank, err);
+		if (rc == NP_OK)
+			rc = take_fault(manifest, rank, "reason", false, err);
+		if (rc == NP_OK)
+			rc = take_fault(manifest, rank, "export_reason", true, err);
+	}
 	return rc;
 }
 
@@ -173,4 +207,22 @@ int np_load_manifest(const struct np_run *run, struct np_manifest **ret, struct 
 			return rc;
 	}
 	return np_fail(err, NP_E_NOTFOUND, "no " NP_MANIFEST_NAME);
+}
+
+void np_manifest_note(struct np_run *run)
+{
+	NP_CLEANUP(np_manifest_freep) struct np_manifest *manifest = NULL;
+	struct np_err problem = NP_ERR_INIT;
+	int rc = np_load_manifest(run, &manifest, &problem);
+
+	if (rc < 0 && rc != NP_E_NOTFOUND)
+		np_note_add(&run->notes, NP_NOTE_SKIPPED, NP_NO_RANK, run->roots.item[0],
+			    NP_MANIFEST_NAME, "%s", problem.text);
+	for (size_t i = 0; rc == NP_OK && i < manifest->faults.count; i++) {
+		const struct np_manifest_fault *fault = &manifest->faults.item[i];
+
+		np_note_add(&run->notes, NP_NOTE_SKIPPED, fault->rank,
+			    *fault->dir ? fault->dir : manifest->path,
+			    fault->exporting ? "export" : "capture", "%s", fault->reason);
+	}
 }
