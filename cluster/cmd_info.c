@@ -43,7 +43,7 @@ static const struct np_opt own_options[] = {
 static const struct np_opt_group groups[] = {
 	{ "Choice", own_options, NP_COUNT(own_options), 0 },
 	NP_GROUP_INPUT(struct info_options, common),
-	NP_GROUP_OUTPUT(struct info_options, common),
+	NP_GROUP_TABLES(struct info_options, common),
 	NP_GROUP_RUNNING(struct info_options, common),
 	NP_GROUP_GENERAL,
 };
@@ -68,16 +68,12 @@ const struct np_cmd np_cmd_info = {
 	.distributed = true,
 };
 
-static int print_csv(const struct info_options *options, const struct info *info,
-		     struct np_err *err)
+static int write_tables(const struct info_options *options, const struct info *info,
+			struct np_err *err)
 {
 	int rc = NP_OK;
 
-	if (!options->common.output)
-		return np_csv_write(
-			&info_tables[options->table < INFO_TABLES ? options->table : INFO_RANKS],
-			info, np_output_stream(), err);
-	for (int i = 0; i < INFO_TABLES && rc == NP_OK; i++)
+	for (int i = 0; i < INFO_TABLES && rc == NP_OK && options->common.output; i++)
 		rc = np_csv_write_below(&info_tables[i], info, options->common.output, err);
 	return rc;
 }
@@ -85,12 +81,19 @@ static int print_csv(const struct info_options *options, const struct info *info
 static int print(const struct info_options *options, const struct info *info, struct np_err *err)
 {
 	struct np_buf buf = NP_BUF_INIT;
-	int rc;
+	int rc = write_tables(options, info, err);
 
+	if (rc < 0)
+		return rc;
 	if (options->common.format == NP_OUTPUT_JSON)
 		return info_json(info, np_output_stream(), err);
 	if (options->common.format == NP_OUTPUT_CSV)
-		return print_csv(options, info, err);
+		return options->common.output
+			       ? NP_OK
+			       : np_csv_write(
+					 &info_tables[options->table < INFO_TABLES ? options->table
+										   : INFO_RANKS],
+					 info, np_output_stream(), err);
 	rc = options->table < INFO_TABLES
 		     ? np_relation_screen(&info_tables[options->table], info, &buf, info->width,
 					  info->color, err)

@@ -63,7 +63,7 @@ static const struct np_opt own_options[] = {
 static const struct np_opt_group groups[] = {
 	{ "Repairs", own_options, NP_COUNT(own_options), 0 },
 	NP_GROUP_INPUT(struct whatif_options, common),
-	NP_GROUP_OUTPUT(struct whatif_options, common),
+	NP_GROUP_TABLES(struct whatif_options, common),
 	NP_GROUP_RUNNING(struct whatif_options, common),
 	NP_GROUP_GENERAL,
 };
@@ -82,7 +82,7 @@ const struct np_cmd np_cmd_whatif = {
 		"repairs: a rank, host or stage as fast as its peers, a link as fast as others, no "
 		"waiting for the host. Prints the step that each repair would leave, the critical "
 		"path, and where the efficiency is lost. Nothing is written, but for the table of "
-		"repairs with -f csv -o DIR.",
+		"repairs with -o DIR.",
 	.run = cmd_whatif,
 	.options = { .groups = groups, .count = NP_COUNT(groups), .operand = &operand },
 	.statuses = NP_EXITS_PARTIAL,
@@ -195,14 +195,17 @@ static int print(const struct whatif_options *options, const struct whatif_repor
 		 struct np_err *err)
 {
 	struct np_buf buf = NP_BUF_INIT;
-	int rc;
+	int rc = options->common.output
+			 ? np_csv_write_below(&whatif_repairs, report, options->common.output, err)
+			 : NP_OK;
 
+	if (rc < 0)
+		return rc;
 	if (options->common.format == NP_OUTPUT_JSON)
 		return whatif_json(report, np_output_stream(), err);
 	if (options->common.format == NP_OUTPUT_CSV)
 		return options->common.output
-			       ? np_csv_write_below(&whatif_repairs, report, options->common.output,
-						    err)
+			       ? NP_OK
 			       : np_csv_write(&whatif_repairs, report, np_output_stream(), err);
 	rc = options->common.format == NP_OUTPUT_MD ? whatif_markdown(report, &buf, err)
 						    : whatif_screen(report, &buf, err);

@@ -71,6 +71,27 @@ const struct np_opt np_input_options[NP_INPUT_COUNT] = {
 	},
 };
 
+/* clang-format off */
+#define FORMAT_ROW \
+	{ \
+		.letter = 'f', \
+		.name = "format", \
+		.kind = NP_OPT_CHOICE, \
+		.offset = offsetof(struct np_common, format), \
+		.value = "FORMAT", \
+		.help = "print the result as", \
+		.choices = formats, \
+		.preset = "table", \
+	}
+#define COLOR_ROW \
+	{ \
+		.name = "no-color", \
+		.kind = NP_OPT_FLAG, \
+		.offset = offsetof(struct np_common, no_color), \
+		.help = "print without colours, as with NO_COLOR in the environment", \
+	}
+/* clang-format on */
+
 const struct np_opt np_output_options[NP_OUTPUT_COUNT] = {
 	{
 		.letter = 'o',
@@ -82,22 +103,22 @@ const struct np_opt np_output_options[NP_OUTPUT_COUNT] = {
 		.help = "write files below DIR; with -f csv, one for each table",
 		.preset_words = "the first input directory",
 	},
+	FORMAT_ROW,
+	COLOR_ROW,
+};
+
+const struct np_opt np_tables_options[NP_OUTPUT_COUNT] = {
 	{
-		.letter = 'f',
-		.name = "format",
-		.kind = NP_OPT_CHOICE,
-		.offset = offsetof(struct np_common, format),
-		.value = "FORMAT",
-		.help = "print the result as",
-		.choices = formats,
-		.preset = "table",
+		.letter = 'o',
+		.name = "output",
+		.kind = NP_OPT_TEXT,
+		.fill = NP_FILL_DIRECTORY,
+		.offset = offsetof(struct np_common, output),
+		.value = "DIR",
+		.help = "write every table as a CSV file below DIR",
 	},
-	{
-		.name = "no-color",
-		.kind = NP_OPT_FLAG,
-		.offset = offsetof(struct np_common, no_color),
-		.help = "print without colours, as with NO_COLOR in the environment",
-	},
+	FORMAT_ROW,
+	COLOR_ROW,
 };
 
 const char np_cache_in_output[] = "";

@@ -79,6 +79,8 @@ enum {
 /* -d --ranks --steps --skip-steps --phase --steps-from */
 extern const struct np_opt np_input_options[NP_INPUT_COUNT];
 extern const struct np_opt np_output_options[NP_OUTPUT_COUNT]; /* -o -f --no-color */
+/* The same of commands that write nothing but tables, and these only with -o. */
+extern const struct np_opt np_tables_options[NP_OUTPUT_COUNT];
 /* -j --cache --from-summaries --max-memory -q -v */
 extern const struct np_opt np_running_options[NP_RUNNING_COUNT];
 extern const struct np_opt np_general_options[NP_GENERAL_COUNT]; /* --lang -h -V */
@@ -97,6 +99,8 @@ extern const struct np_opt np_vendor_options[NP_VENDOR_COUNT]; /* --vendor-files
 	{ "Input", np_input_options, NP_INPUT_COUNT, offsetof(type, member) }
 #define NP_GROUP_OUTPUT(type, member) \
 	{ "Output", np_output_options, NP_OUTPUT_COUNT, offsetof(type, member) }
+#define NP_GROUP_TABLES(type, member) \
+	{ "Output", np_tables_options, NP_OUTPUT_COUNT, offsetof(type, member) }
 #define NP_GROUP_RUNNING(type, member) \
 	{ "Running", np_running_options, NP_RUNNING_COUNT, offsetof(type, member) }
 /* These fill nothing, so a command without a struct has them too. */

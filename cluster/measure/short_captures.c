@@ -149,13 +149,15 @@ static bool number_of(const struct np_run *run, np_str step, int64_t *ret)
 /* The least and the greatest number of its steps; false where they have none. */
 static bool window_of(const struct np_run *run, const struct np_rank *rank, int64_t window[2])
 {
+	window[0] = INT64_MAX;
+	window[1] = INT64_MIN;
 	for (size_t i = 0; i < rank->steps.count; i++) {
 		int64_t number;
 
 		if (!number_of(run, rank->steps.item[i].id, &number))
 			return false;
-		window[0] = i == 0 || number < window[0] ? number : window[0];
-		window[1] = i == 0 || number > window[1] ? number : window[1];
+		window[0] = number < window[0] ? number : window[0];
+		window[1] = number > window[1] ? number : window[1];
 	}
 	return rank->steps.count > 0;
 }

@@ -139,28 +139,43 @@ int report_put_notes(struct np_buf *buf, const struct np_notes *notes, struct np
 
 /* --- what is missing ------------------------------------------------------------------------- */
 
+/* Everything that one switch would have collected, from the first of it on: names of the same
+ * reason together. */
+static void put_missing_group(struct np_buf *text, const struct np_readiness *const *withheld,
+			      size_t count)
+{
+	const char *missing = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct np_readiness *each = withheld[i];
+
+		if (strcmp(each->cure, withheld[0]->cure) != 0)
+			continue;
+		if (!missing)
+			np_say(text, "not known: ");
+		else if (strcmp(missing, each->missing) == 0)
+			np_say(text, ", ");
+		else
+			np_say(text, ": {1}; ", NP_SAID_MSG(missing));
+		np_buf_add(text, np_lang_text(each->name));
+		missing = each->missing;
+	}
+	np_say(text, ": {1}; collect with {2}\n", NP_SAID_MSG(missing),
+	       NP_SAID_MSG(withheld[0]->cure));
+}
+
 static void put_missing(struct np_buf *text, const struct np_analysis *analysis)
 {
 	const struct np_readiness *withheld[NP_ANALYSIS_COUNT];
 	size_t count = trust_withheld(analysis, withheld);
-	bool begun = false;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct np_readiness *each = withheld[i];
-		const struct np_readiness *next = i + 1 < count ? withheld[i + 1] : NULL;
+		bool said = false;
 
-		if (!begun)
-			np_say(text, "not known: ");
-		begun = true;
-		np_buf_add(text, np_lang_text(each->name));
-		if (next && strcmp(each->missing, next->missing) == 0 &&
-		    strcmp(each->cure, next->cure) == 0) {
-			np_say(text, ", ");
-			continue;
-		}
-		np_say(text, ": {1}; collect with {2}\n", NP_SAID_MSG(each->missing),
-		       NP_SAID_MSG(each->cure));
-		begun = false;
+		for (size_t j = 0; j < i && !said; j++)
+			said = strcmp(withheld[j]->cure, withheld[i]->cure) == 0;
+		if (!said)
+			put_missing_group(text, withheld + i, count - i);
 	}
 }
 

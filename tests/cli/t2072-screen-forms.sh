@@ -66,6 +66,15 @@ expect_file tables/waterfall.csv
 "$npuprof" compare -q base c -f csv -o others
 expect 'the same as -f csv does' diff -r tables others
 
+behaviour 'so do info and whatif'
+for each in info whatif; do
+	run "$npuprof" $each -q -d base -o $each-screen
+	expect_exit 0
+	expect_stdout_has 'Do next'
+	"$npuprof" $each -q -d base -f csv -o $each-csv
+	expect 'the same as -f csv does' diff -r $each-screen $each-csv
+done
+
 behaviour '-v says which files were read, what came from which, the cache and the times'
 run "$npuprof" cluster c -o out -v --cache kept
 expect_stdout_says 'Files read, and what from which' 'rank 0-3: rank database, analysis.db' 'step times from rank database'
