@@ -1,5 +1,5 @@
 # The advisor: its engine as a library, its commands in npuprof, its rules beside it.
-np_library(npadvisor advisor/engine npmeasure PkgConfig::SQLITE)
+np_library(npadvisor advisor/engine npmeasure np_sqlite)
 
 file(GLOB advisor_sources CONFIGURE_DEPENDS advisor/*.c advisor/present/*.c)
 target_sources(npuprof PRIVATE ${advisor_sources})

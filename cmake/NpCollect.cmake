@@ -18,7 +18,11 @@ target_link_libraries(npinject PUBLIC npprotocol npformat)
 set(inject_core core/base/buf.c core/base/err.c core/base/realtime.c core/base/text.c core/base/text_number.c
   core/base/vec.c core/base/arena.c core/format/out/jsonout.c core/format/text/pattern.c
   core/format/out/relation.c)
-find_library(PCRE2_STATIC libpcre2-8.a REQUIRED)
+find_library(PCRE2_STATIC libpcre2-8.a HINTS ${PCRE2_LIBRARY_DIRS})
+if(NOT PCRE2_STATIC)
+  message(STATUS "libpcre2-8.a was not found: libnpuprof_inject.so needs libpcre2-8.so wherever applications run")
+  set(PCRE2_STATIC PkgConfig::PCRE2)
+endif()
 # Compiled once for both libraries that are loaded into programs of others.
 add_library(npguest OBJECT ${collect_shared_sources} ${inject_core})
 target_include_directories(npguest PRIVATE ${PCRE2_INCLUDE_DIRS})

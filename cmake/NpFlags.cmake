@@ -3,7 +3,11 @@
 add_library(np_warnings INTERFACE)
 add_library(np_flags INTERFACE)
 target_link_libraries(np_flags INTERFACE np_warnings)
-target_compile_features(np_warnings INTERFACE c_std_17)
+if(CMAKE_VERSION VERSION_LESS 3.21)
+  target_compile_options(np_warnings INTERFACE -std=c17)
+else()
+  target_compile_features(np_warnings INTERFACE c_std_17)
+endif()
 # Headers of include/ are named from there, those of other folders from the top: "core/model/align/align.h".
 target_include_directories(np_warnings INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR})
 target_compile_definitions(np_warnings INTERFACE _GNU_SOURCE)
@@ -12,7 +16,10 @@ target_compile_options(np_warnings INTERFACE
   -Wformat=2 -Wimplicit-fallthrough -Wundef -Wvla -Wwrite-strings -Wcast-qual -Wpointer-arith
   -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition
   -fno-common -fvisibility=hidden
+  -ffp-contract=off # the same figures on machines that multiply and add in one
   $<$<C_COMPILER_ID:GNU>:-Wduplicated-cond -Wlogical-op -Wjump-misses-init>
+  # Before 11 it warns of { 0 } where the first member is a struct itself.
+  $<$<AND:$<C_COMPILER_ID:GNU>,$<VERSION_LESS:$<C_COMPILER_VERSION>,11>>:-Wno-missing-field-initializers>
   $<$<BOOL:${NP_WERROR}>:-Werror>)
 
 if(NP_SANITIZE)
@@ -47,8 +54,10 @@ endif()
 
 # Many small test programs are linked from the same libraries: gold takes a third of the time of ld.
 if(CMAKE_BUILD_TYPE STREQUAL Debug)
-  include(CheckLinkerFlag)
-  check_linker_flag(C -fuse-ld=gold NP_HAS_GOLD)
+  include(CheckCSourceCompiles)
+  set(CMAKE_REQUIRED_LINK_OPTIONS -fuse-ld=gold)
+  check_c_source_compiles("int main(void) { return 0; }" NP_HAS_GOLD)
+  unset(CMAKE_REQUIRED_LINK_OPTIONS)
   if(NP_HAS_GOLD)
     string(APPEND CMAKE_EXE_LINKER_FLAGS " -fuse-ld=gold")
   endif()

@@ -9,7 +9,11 @@ execute_process(COMMAND python3 -c "import sys; print(sys.executable)"
 if(np_python)
   file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
   file(CREATE_LINK ${np_python} ${PROJECT_BINARY_DIR}/bin/python3 SYMBOLIC)
-  set(np_path ENVIRONMENT_MODIFICATION "PATH=path_list_prepend:${PROJECT_BINARY_DIR}/bin")
+  if(CMAKE_VERSION VERSION_LESS 3.22)
+    set(np_path_word ";PATH=${PROJECT_BINARY_DIR}/bin:$ENV{PATH}")
+  else()
+    set(np_path ENVIRONMENT_MODIFICATION "PATH=path_list_prepend:${PROJECT_BINARY_DIR}/bin")
+  endif()
 endif()
 
 # Programs for tests of the injection library, and libraries that stand in for CANN's:
@@ -81,7 +85,7 @@ foreach(script ${cli_tests})
   get_filename_component(test ${script} NAME_WE)
   add_test(NAME cli.${test} COMMAND ${script})
   set_tests_properties(cli.${test} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300 ${np_path}
-    ENVIRONMENT "NPUPROF_BUILD=${PROJECT_BINARY_DIR};NPUPROF_SHARED=${PROJECT_SOURCE_DIR}/../shared;NPUPROF_SOURCE=${PROJECT_SOURCE_DIR}")
+    ENVIRONMENT "NPUPROF_BUILD=${PROJECT_BINARY_DIR};NPUPROF_SHARED=${PROJECT_SOURCE_DIR}/../shared;NPUPROF_SOURCE=${PROJECT_SOURCE_DIR}${np_path_word}")
   # Scripts about several processes are labelled: the sanitizers leave them out.
   if(script MATCHES "-mpi[.-]")
     # One at a time takes longest of all: they begin at once. A busy machine takes minutes for some.

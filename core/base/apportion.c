@@ -2,26 +2,51 @@
 /* A whole number divided in proportion to weights. */
 #include "npuprof/apportion.h"
 
+#include <math.h>
+
+__extension__ typedef __int128 wide;
+
+/* Sums of weights stay below 2^62, so that their product with a total stays below 2^126. */
+#define BITS 62
+
 /*
- * What the first n weights are due, rounded down. Differences of these sum to
- * the total, whatever floating point does to the single ones. Long double has
- * the 64 bits that a total may need.
+ * The power of two that makes whole numbers of weights, with as many bits as their sum may have:
+ * what is a multiple of another number stays one, and machines whose long double differs from that
+ * of others do not matter.
  */
-static int64_t due(int64_t total, long double weight, long double all)
+static double scale_of(const double *weights, size_t count)
 {
-	if (weight >= all)
-		return total;
-	return (int64_t)((long double)total * (weight / all));
+	double most = 0;
+	int bits = BITS;
+	int exponent;
+
+	for (size_t i = 0; i < count; i++)
+		most = weights[i] > most ? weights[i] : most;
+	for (size_t rest = count; rest > 0; rest /= 2)
+		bits--;
+	(void)frexp(most, &exponent);
+	/* Weights of less than 2^-900 are zeros. */
+	return ldexp(1, bits - exponent > 1000 ? 1000 : bits - exponent);
+}
+
+/*
+ * What the first weights are due, rounded towards zero. Differences of these sum to the total,
+ * whatever is rounded in the single ones.
+ */
+static int64_t due(int64_t total, int64_t weight, int64_t all)
+{
+	return weight >= all ? total : (int64_t)((wide)total * weight / all);
 }
 
 void np_apportion(int64_t total, const double *weights, size_t count, int64_t *ret)
 {
-	long double all = 0;
-	long double sum = 0;
+	double scale = scale_of(weights, count);
+	int64_t all = 0;
+	int64_t sum = 0;
 	int64_t given = 0;
 
 	for (size_t i = 0; i < count; i++)
-		all += (long double)weights[i];
+		all += weights[i] > 0 ? (int64_t)(weights[i] * scale) : 0;
 	for (size_t i = 0; i < count; i++) {
 		int64_t upto;
 
@@ -29,7 +54,7 @@ void np_apportion(int64_t total, const double *weights, size_t count, int64_t *r
 			ret[i] = 0;
 			continue;
 		}
-		sum += (long double)weights[i];
+		sum += (int64_t)(weights[i] * scale);
 		upto = all > 0 ? due(total, sum, all) : total;
 		ret[i] = upto - given;
 		given = upto;

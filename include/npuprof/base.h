@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "npuprof/banned.h"
+#include "npuprof/older.h"
 
 /*
  * A point in time, or a length of time, in nanoseconds. It is signed because

@@ -8,6 +8,42 @@
 
 #include "sql.h"
 
+/* SQLite before 3.38 asks for the values of a list one by one, and says neither why it sorts nor
+ * where an error is. */
+#if SQLITE_VERSION_NUMBER < 3038000
+static inline int sqlite3_vtab_in(sqlite3_index_info *info, int constraint, int handle)
+{
+	(void)info;
+	(void)constraint;
+	(void)handle;
+	return 0;
+}
+
+static inline int sqlite3_vtab_in_first(sqlite3_value *list, sqlite3_value **ret)
+{
+	(void)list;
+	(void)ret;
+	return SQLITE_DONE;
+}
+
+static inline int sqlite3_vtab_in_next(sqlite3_value *list, sqlite3_value **ret)
+{
+	return sqlite3_vtab_in_first(list, ret);
+}
+
+static inline int sqlite3_vtab_distinct(sqlite3_index_info *info)
+{
+	(void)info;
+	return 0;
+}
+
+static inline int sqlite3_error_offset(sqlite3 *db)
+{
+	(void)db;
+	return -1;
+}
+#endif
+
 /*
  * The connection from inside
  * ==========================

@@ -11,6 +11,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* The numbers are the same on all machines; headers of kernels before 5.3 and 5.9 do not have them.
+ */
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+
 /* --- its environment ------------------------------------------------------- */
 
 static bool is_ours(const char *word, bool with_mpi)
@@ -127,6 +136,17 @@ enum guard_word {
 	NOTHING = -2, /* there is none */
 };
 
+/* Close the descriptors of a range, the last one included; kernels before 5.9 do it one by one. */
+static void close_from_to(unsigned first, unsigned last)
+{
+	long most = sysconf(_SC_OPEN_MAX);
+
+	if (syscall(SYS_close_range, first, last, 0) == 0)
+		return;
+	for (unsigned fd = first; fd <= last && (long)fd < most; fd++)
+		(void)close((int)fd);
+}
+
 /* Keep nothing of the launcher's open: mpirun would wait for its output to end. */
 static void let_go(int pipe)
 {
@@ -135,8 +155,8 @@ static void let_go(int pipe)
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		(void)dup2(nothing, fd);
 	if (pipe > STDERR_FILENO + 1)
-		(void)close_range(STDERR_FILENO + 1, (unsigned)pipe - 1, 0);
-	(void)close_range((unsigned)pipe + 1, ~0U, 0);
+		close_from_to(STDERR_FILENO + 1, (unsigned)pipe - 1);
+	close_from_to((unsigned)pipe + 1, ~0U);
 }
 
 _Noreturn static void guard(int pipe, int64_t grace_s)

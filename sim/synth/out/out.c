@@ -306,6 +306,6 @@ void syn_put_cell(struct syn_out *out, const char *text)
 
 double syn_us(np_ns time)
 {
-	/* A double cannot hold the nanoseconds of today's clock; the wider type can. */
-	return (double)((long double)time / 1000.0L);
+	/* A double cannot hold the nanoseconds of today's clock, but their microseconds. */
+	return (double)(time / 1000) + (double)(time % 1000) / 1000.0;
 }

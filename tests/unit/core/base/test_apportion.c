@@ -59,11 +59,41 @@ static void parts_sum_to_the_total_and_are_off_by_less_than_one(void **state)
 	}
 }
 
+/* Exact thirds, and weights that no double holds exactly: 3 * 0.1 is a little more than 0.3. */
+static void parts_are_the_same_on_every_machine(void **state)
+{
+	static const struct {
+		int64_t total;
+		double weights[3];
+		int64_t parts[3];
+	} cases[] = {
+		{ 3000000000, { 1, 1, 1 }, { 1000000000, 1000000000, 1000000000 } },
+		{ INT64_MAX,
+		  { 1, 1, 1 },
+		  { 3074457345618258602, 3074457345618258602, 3074457345618258603 } },
+		{ -10, { 1, 1, 1 }, { -3, -3, -4 } },
+		{ 1000000007, { 0.1, 0.2, 0.3 }, { 166666667, 333333336, 500000004 } },
+		{ 1000, { 1e-300, 1e300, 1e300 }, { 0, 500, 500 } },
+		{ 1000, { 1e-320, 0, 1e-320 }, { 1000, 0, 0 } },
+		{ 10, { 1e308, 1e308, 0 }, { 5, 5, 0 } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NP_COUNT(cases); i++) {
+		int64_t parts[3];
+
+		np_apportion(cases[i].total, cases[i].weights, 3, parts);
+		for (size_t j = 0; j < 3; j++)
+			assert_int_equal(parts[j], cases[i].parts[j]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parts_follow_the_weights),
 		cmocka_unit_test(without_weights_the_first_takes_everything),
+		cmocka_unit_test(parts_are_the_same_on_every_machine),
 		cmocka_unit_test(parts_sum_to_the_total_and_are_off_by_less_than_one),
 	};
 
