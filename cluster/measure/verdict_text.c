@@ -450,6 +450,10 @@ static void put_transfers(struct np_buf *buf, const struct np_analysis *analysis
 	const char *cure = analysis->readiness[NP_ANALYSIS_LINKS].cure;
 	np_ns hidden = 0;
 
+	/* Without intervals of kernels on any rank nobody computes in the replay, and its step is
+	 * no step. */
+	if (analysis->efficiency.most <= 0)
+		return;
 	for (size_t i = 0; i < whatif->rows.count; i++) {
 		if (whatif->rows.item[i].fix.kind == NP_FIX_HIDE_COMM)
 			hidden = whatif->rows.item[i].saved;

@@ -247,3 +247,12 @@ rm "$output/trace_view.json" "$output/kernel_details.csv"
 run "$npuprof" cluster -d "$work/run" -o "$work/out"
 expect_exit 3
 expect_stdout_says "withheld for rank $rank"
+
+behaviour 'without intervals of kernels nothing is said of the share of transfers, and no factors of efficiency'
+fresh text
+rm "$work"/run/*/ASCEND_PROFILER_OUTPUT/trace_view.json "$work"/run/*/ASCEND_PROFILER_OUTPUT/kernel_details.csv
+run "$npuprof" whatif -d "$work/run"
+expect_stdout_says 'withheld: no intervals of kernels' 'how much of the step computes is not known here'
+expect_stdout_lacks 'transfers take' 'nan'
+run "$npuprof" whatif -f json -d "$work/run"
+expect_stdout_has '"efficiency": null'
