@@ -98,7 +98,7 @@ int main(int argc, char **argv)
 {
 	keep_memory();
 	/* Before anything is said, -h before --lang included. */
-	(void)np_lang_set(np_lang_of_line(argc, argv));
+	(void)np_lang_set(np_lang_of_line(argc, (const char *const *)argv));
 	np_output_begin();
 	if (argc < 1)
 		return np_output_end(NP_EXIT_USAGE);

@@ -101,7 +101,7 @@ foreach(script ${cli_tests})
     set_tests_properties(cli.${test} PROPERTIES LABELS long)
   endif()
   # About a check of the tree and about the helpers of these tests: no program of ours in them.
-  if(script MATCHES "t000[45]-")
+  if(script MATCHES "t000[456]-")
     set_tests_properties(cli.${test} PROPERTIES LABELS lint)
   endif()
   # Looks for what jobs leave in shared memory, which jobs that are killed do.

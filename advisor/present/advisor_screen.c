@@ -10,6 +10,7 @@
 #include "npuprof/lang.h"
 #include "npuprof/ranges.h"
 #include "npuprof/run.h"
+#include "npuprof/say.h"
 #include "npuprof/text.h"
 
 #include "advisor/engine/eval/template.h"
@@ -517,8 +518,8 @@ static void put_cure(const struct advisor_report *report, size_t first, struct n
 	}
 	if (count > 2 && !report->verbose)
 		put_number(report, &line, " and {1} more", " 等，另有 {1} 条", count - 2);
-	np_buf_add(&line, ": ");
-	np_text_safe(&line, cure_of(report, rule), strlen(cure_of(report, rule)));
+	np_say(&line, ": ");
+	np_say(&line, "{1}", NP_SAID_MSG(cure_of(report, rule)));
 	np_buf_add(buf, "    ");
 	np_text_wrap(buf, line.text, 6, report->width);
 }
@@ -582,10 +583,8 @@ static void put_notes(const struct advisor_report *report, const struct np_notes
 		np_text_safe(&line, note->path, strlen(note->path));
 		if (alike > 1 && !report->verbose)
 			put_number(report, &line, " and {1} more", " 等，另有 {1} 处", alike - 1);
-		np_buf_add(&line, ": ");
-		np_text_safe(&line, note->what, strlen(note->what));
-		np_buf_add(&line, ": ");
-		np_text_safe(&line, note->reason, strlen(note->reason));
+		np_say(&line, ": ");
+		np_say(&line, "{1}: {2}", NP_SAID_MSG(note->what), NP_SAID_MSG(note->reason));
 		np_buf_add(buf, "  ");
 		np_text_wrap(buf, line.text, 4, report->width);
 		np_buf_release(&line);

@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "npuprof/lang.h"
+
 #include "opt.h"
 
 /*
@@ -62,9 +64,9 @@ struct np_common {
 
 /* Help of --steps-from, for who has an option of its own. */
 #define NP_HELP_STEPS_FROM \
-	"where steps come from: marks of the framework; period, the iterations that are found by " \
-	"what repeats; range:PATTERN, marked ranges and annotations whose name matches the " \
-	"pattern; none, all is one step"
+	NP_MSG("where steps come from: marks of the framework; period, the iterations that are " \
+	       "found by what repeats; range:PATTERN, marked ranges and annotations whose name " \
+	       "matches the pattern; none, all is one step")
 
 /* The cache is a directory of the output. */
 extern const char np_cache_in_output[];
@@ -93,19 +95,19 @@ extern const struct np_opt np_vendor_options[NP_VENDOR_COUNT]; /* --vendor-files
 
 /* clang-format off */
 #define NP_GROUP_VENDOR(type, member) \
-	{ "For scripts of msprof-analyze", np_vendor_options, NP_VENDOR_COUNT, \
+	{ NP_MSG("For scripts of msprof-analyze"), np_vendor_options, NP_VENDOR_COUNT, \
 	  offsetof(type, member) }
 #define NP_GROUP_INPUT(type, member) \
-	{ "Input", np_input_options, NP_INPUT_COUNT, offsetof(type, member) }
+	{ NP_MSG("Input"), np_input_options, NP_INPUT_COUNT, offsetof(type, member) }
 #define NP_GROUP_OUTPUT(type, member) \
-	{ "Output", np_output_options, NP_OUTPUT_COUNT, offsetof(type, member) }
+	{ NP_MSG("Output"), np_output_options, NP_OUTPUT_COUNT, offsetof(type, member) }
 #define NP_GROUP_TABLES(type, member) \
-	{ "Output", np_tables_options, NP_OUTPUT_COUNT, offsetof(type, member) }
+	{ NP_MSG("Output"), np_tables_options, NP_OUTPUT_COUNT, offsetof(type, member) }
 #define NP_GROUP_RUNNING(type, member) \
-	{ "Running", np_running_options, NP_RUNNING_COUNT, offsetof(type, member) }
+	{ NP_MSG("Running"), np_running_options, NP_RUNNING_COUNT, offsetof(type, member) }
 /* These fill nothing, so a command without a struct has them too. */
 #define NP_GROUP_GENERAL \
-	{ "General", np_general_options, NP_GENERAL_COUNT, 0 }
+	{ NP_MSG("General"), np_general_options, NP_GENERAL_COUNT, 0 }
 
 /* Bare arguments are further -d; at least so many are needed, in either form. */
 #define NP_OPERAND_SOME_DIRS(type, member, least_) \

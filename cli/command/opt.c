@@ -304,16 +304,17 @@ static const char *closest_name(const struct np_opt_table *table, const char *wo
 
 static int fail_unknown(const struct reader *reader, const char *spelling, const char *meant)
 {
-	struct np_buf hint = NP_BUF_INIT;
-	int rc;
-
+	if (reader->command && meant)
+		return np_fail(reader->err, NP_E_USAGE,
+			       "unknown option '%s' for %s; did you mean '--%s'?", spelling,
+			       reader->command, meant);
 	if (reader->command)
-		np_buf_printf(&hint, " for %s", reader->command);
+		return np_fail(reader->err, NP_E_USAGE, "unknown option '%s' for %s", spelling,
+			       reader->command);
 	if (meant)
-		np_buf_printf(&hint, "; did you mean '--%s'?", meant);
-	rc = np_fail(reader->err, NP_E_USAGE, "unknown option '%s'%s", spelling, hint.text);
-	np_buf_release(&hint);
-	return rc;
+		return np_fail(reader->err, NP_E_USAGE, "unknown option '%s'; did you mean '--%s'?",
+			       spelling, meant);
+	return np_fail(reader->err, NP_E_USAGE, "unknown option '%s'", spelling);
 }
 
 /* The value of an option written as a word of its own. */
@@ -430,8 +431,10 @@ static int read_short(struct reader *reader, const char *word)
 
 static int too_many(const struct reader *reader, const char *word)
 {
-	return np_fail(reader->err, NP_E_USAGE, "unexpected argument '%s'%s%s", word,
-		       reader->command ? " for " : "", reader->command ? reader->command : "");
+	if (!reader->command)
+		return np_fail(reader->err, NP_E_USAGE, "unexpected argument '%s'", word);
+	return np_fail(reader->err, NP_E_USAGE, "unexpected argument '%s' for %s", word,
+		       reader->command);
 }
 
 static int read_operand(struct reader *reader, const char *word, size_t *seen)
@@ -467,10 +470,10 @@ static int check_operands(const struct reader *reader, size_t seen)
 		np_buf_add(&way, ": ");
 		add_one_of(&way, operand->option.choices, count_choices(&operand->option));
 	}
-	rc = np_fail(reader->err, NP_E_USAGE, "%s needs %s %s%s",
-		     reader->command ? reader->command : "npuprof",
-		     operand->least > 1 ? "the arguments" : "an argument", operand->option.value,
-		     way.text);
+	rc = np_fail(
+		reader->err, NP_E_USAGE,
+		operand->least > 1 ? "%s needs the arguments %s%s" : "%s needs an argument %s%s",
+		reader->command ? reader->command : "npuprof", operand->option.value, way.text);
 	np_buf_release(&way);
 	return rc;
 }

@@ -694,27 +694,60 @@ static bool is_vendor_name(const char *program)
 	return strcmp(slash ? slash + 1 : program, "msprof-analyze") == 0;
 }
 
+static int translate(struct rewriting *rw)
+{
+	const char *first = rw->argc > 0 ? rw->argv[0] : NULL;
+
+	if (!first)
+		return NP_OK;
+	if (is_front(first, rw->argc == 1))
+		return put(rw, strcmp(first, "-v") == 0   ? "-V"
+			       : strcmp(first, "-H") == 0 ? "-h"
+							  : first);
+	if (first[0] == '-')
+		return begin(rw, "cluster");
+	rw->argv++;
+	rw->argc--;
+	return begin(rw, first);
+}
+
+/* How many words before the command say which language is spoken: 0, 1 or 2. */
+static int count_lang(int argc, const char *const *argv)
+{
+	if (argc > 0 && np_text_begins(argv[0], "--lang="))
+		return 1;
+	return argc > 1 && strcmp(argv[0], "--lang") == 0 ? 2 : 0;
+}
+
+/* The language is the same before the command as behind it. */
+static int put_lang(struct rewriting *rw, const char *const *argv, int count)
+{
+	size_t at = rw->line->words.count > 0 && rw->line->words.item[0][0] != '-';
+
+	for (int i = 0; i < count; i++) {
+		if (put(rw, NULL) < 0)
+			return NP_E_NOMEM;
+		for (size_t j = rw->line->words.count - 1; j > at; j--)
+			rw->line->words.item[j] = rw->line->words.item[j - 1];
+		rw->line->words.item[at++] = argv[i];
+	}
+	return NP_OK;
+}
+
 int compat_translate(const char *program, int argc, const char *const *argv,
 		     struct compat_line *ret, struct np_err *err)
 {
-	struct rewriting rw = { .line = ret, .argv = argv, .argc = argc, .err = err };
+	int lang = count_lang(argc, argv);
+	struct rewriting rw = { .line = ret, .argv = argv + lang, .argc = argc - lang, .err = err };
+	int rc;
 
 	*ret = (struct compat_line){ .arena = np_arena_new() };
 	if (!ret->arena)
 		return np_fail_nomem(err, "the command line");
 	rw.named = is_vendor_name(program);
 	rw.vendor = rw.named;
-	if (argc == 0)
-		return NP_OK;
-	if (is_front(argv[0], argc == 1))
-		return put(&rw, strcmp(argv[0], "-v") == 0   ? "-V"
-				: strcmp(argv[0], "-H") == 0 ? "-h"
-							     : argv[0]);
-	if (argv[0][0] == '-')
-		return begin(&rw, "cluster");
-	rw.argv++;
-	rw.argc--;
-	return begin(&rw, argv[0]);
+	rc = translate(&rw);
+	return rc == NP_OK ? put_lang(&rw, argv, lang) : rc;
 }
 
 void compat_release(struct compat_line *line)

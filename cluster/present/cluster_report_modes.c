@@ -5,6 +5,8 @@
 
 #include "npuprof/arena.h"
 #include "npuprof/grid.h"
+#include "npuprof/lang.h"
+#include "npuprof/say.h"
 #include "npuprof/text.h"
 
 #include <math.h>
@@ -518,18 +520,31 @@ static void put_head(const struct report_table *table, struct np_buf *buf, size_
 	NP_CLEANUP(np_buf_release) struct np_buf head = NP_BUF_INIT;
 	const char *summary = table->relation->summary;
 
-	np_buf_printf(&head, "%s: %.*s", table->relation->name, (int)summary_length(summary),
-		      summary);
+	size_t length = summary_length(summary);
+	const char *said = np_lang_text(summary);
+	const char *unit = strstr(said, "（");
+
+	if (said != summary)
+		length = unit && summary[length] ? (size_t)(unit - said) : strlen(said);
+	np_say(&head, "{1}: ", NP_SAID_TEXT(table->relation->name));
+	np_buf_add_bytes(&head, said, length);
 	np_buf_add(buf, buf->length ? "\n" : "");
 	np_text_wrap(buf, head.text, 2, width);
+}
+
+static void put_nothing(struct np_buf *buf, const struct report_table *table)
+{
+	if (table->empty)
+		np_say(buf, "nothing found: {1}", NP_SAID_MSG(table->empty));
+	else
+		np_say(buf, "nothing found");
 }
 
 static void put_empty(const struct report_table *table, struct np_buf *buf, size_t width)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
 
-	np_buf_printf(&text, "nothing found%s%s", table->empty ? ": " : "",
-		      table->empty ? table->empty : "");
+	put_nothing(&text, table);
 	np_text_lines(buf, text.text, 2, 0, width, false);
 }
 
@@ -548,9 +563,10 @@ static int put_table(const struct report_table *table, const struct cluster_repo
 	else if (rc == NP_OK)
 		put_empty(table, buf, report->width);
 	if (excerpt.total > shown)
-		np_buf_printf(buf, "  and %zu more row%s: -f csv --table %s\n",
-			      excerpt.total - shown, excerpt.total - shown == 1 ? "" : "s",
-			      table->relation->name);
+		np_say(buf,
+		       excerpt.total - shown == 1 ? "  and {1} more row: -f csv --table {2}\n"
+						  : "  and {1} more rows: -f csv --table {2}\n",
+		       NP_SAID_INT(excerpt.total - shown), NP_SAID_TEXT(table->relation->name));
 	np_arena_free(excerpt.arena);
 	return rc;
 }
@@ -626,13 +642,15 @@ int report_modes_markdown(const struct cluster_report *report, struct np_buf *bu
 		size_t head;
 
 		np_buf_printf(buf, "%s## %s\n\n%s\n\n", buf->length ? "\n" : "",
-			      table->relation->name, table->relation->summary);
+			      table->relation->name, np_lang_text(table->relation->summary));
 		head = buf->length;
 		np_md_sink_init(&sink, buf, NULL);
 		rc = np_relation_write(table->relation, table->model, &sink.base, err);
-		if (rc == NP_OK && !buf->failed && lines_from(buf, head) <= MD_TITLE_LINES)
-			np_buf_printf(buf, "\nnothing found%s%s\n", table->empty ? ": " : "",
-				      table->empty ? table->empty : "");
+		if (rc == NP_OK && !buf->failed && lines_from(buf, head) <= MD_TITLE_LINES) {
+			np_buf_add_char(buf, '\n');
+			put_nothing(buf, table);
+			np_buf_add_char(buf, '\n');
+		}
 	}
 	np_vec_release(&shown.list);
 	return rc;

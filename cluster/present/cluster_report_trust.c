@@ -74,11 +74,8 @@ void report_put_note(struct np_buf *buf, const struct np_note *note)
 	if (note->rank == NP_NO_RANK || strcmp(note->what, "rank") != 0)
 		np_buf_printf(buf, "%s%s", note->rank == NP_NO_RANK ? "" : " ",
 			      np_lang_text(note->what));
-	if (!strstr(note->reason, note->path)) {
-		np_buf_add(buf, " (");
-		put_safe(buf, note->path);
-		np_buf_add(buf, ")");
-	}
+	if (!strstr(note->reason, note->path))
+		np_say(buf, " ({1})", NP_SAID_TEXT(note->path));
 	np_say(buf, ": ");
 	np_lang_put(&reason, note->reason);
 	put_safe(buf, reason.text);
@@ -195,13 +192,13 @@ static void put_source(struct np_buf *buf, const struct np_run *run, size_t inde
 	for (int i = 0; i < NP_FILE_COUNT; i++) {
 		if (!source->file[i])
 			continue;
-		np_buf_printf(buf, "%s%s", between, np_file_name((enum np_file)i));
-		between = ", ";
+		np_buf_printf(buf, "%s%s", between, np_lang_text(np_file_name((enum np_file)i)));
+		between = np_lang_text(", ");
 	}
 	np_say(buf, "; step times from {1}, operators from {2}, exposed communication from {3}",
-	       NP_SAID_TEXT(np_source_name(rank->step_source)),
-	       NP_SAID_TEXT(np_source_name(rank->comm_source)),
-	       NP_SAID_TEXT(np_source_name(rank->exposed_source)));
+	       NP_SAID_MSG(np_source_name(rank->step_source)),
+	       NP_SAID_MSG(np_source_name(rank->comm_source)),
+	       NP_SAID_MSG(np_source_name(rank->exposed_source)));
 }
 
 /* Was a rank before this one read alike? If not, the ranks from it on that were. */

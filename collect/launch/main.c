@@ -224,7 +224,7 @@ int main(int argc, char **argv)
 	if (argc == 3 && strcmp(argv[1], NP_AWAIT_OPTION) == 0)
 		return np_processes_await(argv[2]);
 	np_output_begin();
-	(void)np_lang_set(np_lang_of_line(argc, argv));
+	(void)np_lang_set(np_lang_of_line(argc, (const char *const *)argv));
 	rc = np_collect_line_read(&line, argc > 0 ? argc - 1 : 0, (const char *const *)argv + 1,
 				  &err);
 	if (rc == NP_OK && line.app < 0)

@@ -4,6 +4,7 @@
 #include "cmp_memory.h"
 
 #include "npuprof/arena.h"
+#include "npuprof/lang.h"
 #include "npuprof/text.h"
 
 #include <errno.h>
@@ -14,9 +15,9 @@
 
 const char *cmp_gate_result_name(enum cmp_gate_result result)
 {
-	static const char *const names[] = { [CMP_GATE_PASS] = "pass",
-					     [CMP_GATE_INCONCLUSIVE] = "inconclusive",
-					     [CMP_GATE_FAIL] = "fail" };
+	static const char *const names[] = { [CMP_GATE_PASS] = NP_MSG("pass"),
+					     [CMP_GATE_INCONCLUSIVE] = NP_MSG("inconclusive"),
+					     [CMP_GATE_FAIL] = NP_MSG("fail") };
 
 	return names[result];
 }
@@ -203,7 +204,7 @@ static int sum_leaves(struct cmp_condition *condition, const struct comparison *
 			      &test, err);
 	condition->p = test.p;
 	if (leaves == 0)
-		condition->reason = "neither run has anything of that name";
+		condition->reason = NP_MSG("neither run has anything of that name");
 	free(steps[0]);
 	free(steps[1]);
 	return rc;
@@ -233,7 +234,7 @@ static int take_memory(struct cmp_condition *condition, const struct comparison 
 		}
 	}
 	if (condition->value[0] == NP_UNKNOWN)
-		condition->reason = "memory was not recorded on both sides";
+		condition->reason = NP_MSG("memory was not recorded on both sides");
 	cmp_memory_release(&memory);
 	return rc;
 }
@@ -266,9 +267,9 @@ static void decide(struct cmp_condition *condition, const struct comparison *com
 	if (condition->bytes || comparison->options.no_stats)
 		return;
 	if (isnan(condition->p))
-		condition->reason = "exceeded, with too few steps to tell it from noise";
+		condition->reason = NP_MSG("exceeded, with too few steps to tell it from noise");
 	else if (!is_certain(condition, comparison))
-		condition->reason = "exceeded, yet not more than noise explains";
+		condition->reason = NP_MSG("exceeded, yet not more than noise explains");
 	if (condition->reason)
 		condition->result = CMP_GATE_INCONCLUSIVE;
 }

@@ -2,6 +2,8 @@
 /* Judges which changes are more than noise. */
 #include "cmp_comparison.h"
 
+#include "npuprof/lang.h"
+
 #include <math.h>
 
 /* Which changes are more than noise. */
@@ -11,10 +13,10 @@
 const char *cmp_verdict_name(enum cmp_verdict verdict)
 {
 	static const char *const names[] = {
-		[CMP_UNTESTED] = "untested",
-		[CMP_NOISE] = "noise",
-		[CMP_REGRESSION] = "regression",
-		[CMP_IMPROVEMENT] = "improvement",
+		[CMP_UNTESTED] = NP_MSG("untested"),
+		[CMP_NOISE] = NP_MSG("noise"),
+		[CMP_REGRESSION] = NP_MSG("regression"),
+		[CMP_IMPROVEMENT] = NP_MSG("improvement"),
 	};
 
 	return names[verdict];

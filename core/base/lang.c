@@ -69,7 +69,7 @@ enum np_lang np_lang_of_environment(void)
 	return NP_LANG_EN;
 }
 
-enum np_lang np_lang_of_line(int argc, char **argv)
+enum np_lang np_lang_of_line(int argc, const char *const *argv)
 {
 	enum np_lang lang = np_lang_of_environment();
 
@@ -158,18 +158,36 @@ static size_t match(const char *sentence, const char *text, struct gap_text gaps
 }
 
 /* The fewest letters of a sentence that can be told from others by what it says. */
-#define LEAST_LETTERS 4
+#define LEAST_LETTERS 5
+#define LEAST_PLAIN   3
 
-/* What begins with a gap is anything; few letters do not make it something. */
-static bool tells(const char *sentence)
+/*
+ * Can it be that sentence? Gaps are anything: what is beside them must say something, or hold them
+ * together, or they are single words.
+ */
+static bool tells(const char *sentence, const struct gap_text gaps[MOST_GAPS])
 {
 	size_t letters = 0;
+	size_t plain = 0;
+	bool words = true;
+	const char *end = NULL; /* behind the last gap */
 
-	if (!strchr(sentence, '{'))
-		return false;
-	for (const char *c = sentence; *c; c++)
+	for (const char *c = sentence; *c; c++) {
+		if (is_gap(c)) {
+			const struct gap_text *gap = &gaps[c[1] - '1'];
+
+			words = words && !memchr(gap->text, ' ', gap->length);
+			end = c + 3;
+			c += 2;
+			continue;
+		}
+		plain++;
 		letters += (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z');
-	return !is_gap(sentence) || letters >= LEAST_LETTERS;
+	}
+	if (!end)
+		return false;
+	return letters >= LEAST_LETTERS || (words && plain >= LEAST_PLAIN) ||
+	       (!is_gap(sentence) && *end);
 }
 
 static bool put_filled(struct np_buf *buf, const char *text, size_t length, int depth);
@@ -183,7 +201,7 @@ static const char *find_sentence(const char *text, struct gap_text gaps[MOST_GAP
 	for (size_t i = 0; i < NP_COUNT(table); i++) {
 		size_t letters = match(table[i].english, text, gaps);
 
-		if (letters > most && tells(table[i].english)) {
+		if (letters > most && tells(table[i].english, gaps)) {
 			most = letters;
 			best = table[i].english;
 		}
@@ -196,16 +214,20 @@ static const char *find_sentence(const char *text, struct gap_text gaps[MOST_GAP
 static void put_sentence(struct np_buf *buf, const char *chinese, const struct gap_text *gaps,
 			 int depth)
 {
+	bool quoted = false;
+
 	for (const char *at = chinese; *at;) {
 		size_t plain = plain_length(at);
 		const struct gap_text *gap;
 
+		for (size_t i = 0; i < plain; i++)
+			quoted ^= at[i] == '\'';
 		np_buf_add_bytes(buf, at, plain);
 		at += plain;
 		if (!*at)
 			break;
 		gap = &gaps[at[1] - '1'];
-		if (at > chinese && at[-1] == '\'' && at[3] == '\'')
+		if (quoted)
 			np_buf_add_bytes(buf, gap->text, gap->length);
 		else
 			(void)put_filled(buf, gap->text, gap->length, depth + 1);
@@ -224,13 +246,7 @@ static bool put_sides(struct np_buf *buf, const char *text, size_t length, const
 	if (!at)
 		return false;
 	said = put_filled(&sides, text, (size_t)(at - text), depth);
-	if (np_text_begins(at, "; ")) {
-		/* Also an entry of its own, as "; did you mean '{1}'?" is. */
-		said |= put_filled(&sides, at, length - (size_t)(at - text), depth);
-	} else {
-		np_buf_add(&sides, np_lang_text(mark));
-		said |= put_filled(&sides, at + 2, length - (size_t)(at - text) - 2, depth);
-	}
+	said |= put_filled(&sides, at, length - (size_t)(at - text), depth);
 	buf->failed |= sides.failed;
 	if (said)
 		np_buf_add_bytes(buf, sides.text, sides.length);
@@ -258,8 +274,9 @@ static bool put_filled(struct np_buf *buf, const char *text, size_t length, int 
 		put_sentence(buf, np_lang_text(sentence), gaps, depth);
 		return true;
 	}
-	if (length > 2 && np_text_begins(whole.text, "; ")) {
-		np_buf_add(buf, np_lang_text("; "));
+	/* Not an entry of its own, as "; did you mean '{1}'?" is. */
+	if (length > 2 && (np_text_begins(whole.text, "; ") || np_text_begins(whole.text, ": "))) {
+		np_buf_add(buf, np_lang_text(*text == ';' ? "; " : ": "));
 		return put_filled(buf, text + 2, length - 2, depth);
 	}
 	if (depth < DEEPEST && (put_sides(buf, whole.text, length, "; ", depth + 1) ||

@@ -41,7 +41,7 @@ enum np_lang np_lang_of_environment(void);
  * The language that a command line asks for with --lang, before it is read as a whole; else that
  * of the environment. What is no language is refused later.
  */
-enum np_lang np_lang_of_line(int argc, char **argv);
+enum np_lang np_lang_of_line(int argc, const char *const *argv);
 
 /* The text in the language of this thread; itself where that has none. */
 const char *np_lang_text(const char *text);

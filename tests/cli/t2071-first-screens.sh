@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # The first screen of ten situations, word for word: who has ten minutes and knows nothing but the screen must find
 # culprit, cost and next action in it. tests/cli/screens/ has the screens; NPUPROF_UPDATE=1 writes them anew, to be read.
+# The same runs show that all commands say everything in Chinese, too, and screens/*.zh.txt two screens of it.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/lib_chinese.sh"
 
 screens=$NPUPROF_SOURCE/tests/cli/screens
 cd "$work" || exit 1
@@ -27,6 +29,32 @@ shows() {
 	expect "$1 is 100 columns wide at most" test "$(wc -L <stdout)" -le 100
 	expect 'the verdict comes first' test "$(sed -n 3p stdout)" = Verdict
 	expect 'no number is parted from its unit' test "$(grep -cE '^ *(ns|us|ms|s|%|MB|GB/s)([ ,;.)]|$)' stdout)" = 0
+	speaks "$@"
+}
+
+# speaks <name> <status>: every command about the run, in Chinese
+speaks() {
+	local name=$1 screen=$screens/$1.zh.txt
+
+	run "$npuprof" cluster --lang zh -d "$name"
+	expect_exit "$2"
+	expect_no_stderr
+	expect_chinese "$name"
+	expect "$name takes 40 lines at most" test "$(wc -l <stdout)" -le 40
+	expect "$name is 100 columns wide at most" test "$(wc -L <stdout)" -le 100
+	expect_equal "$(sed -n 3p stdout)" 结论
+	if [[ -e $screen ]]; then
+		[[ -z ${NPUPROF_UPDATE:-} ]] || cp stdout "$screen"
+		expect_stdout <"$screen"
+	fi
+	for words in 'cluster -v' 'info' 'info -v' 'whatif' 'advisor' 'advisor -v' 'timeline' 'report'; do
+		# shellcheck disable=SC2086
+		run "$npuprof" $words --lang zh -d "$name"
+		# Nobody waits on a single card: there is nothing to replay, and it says so.
+		if [[ $words$name == whatifsingle-card ]]; then expect_exit 1; else expect_exit "$2"; fi
+		expect_chinese "$name" html
+		expect "$words is 100 columns wide at most" test "$(grep -v 'https://\|/ASCEND_PROFILER_OUTPUT/' stdout | wc -L)" -le 100
+	done
 }
 
 behaviour 'a slow rank'

@@ -8,8 +8,9 @@ import os
 import re
 import sys
 
-FOLDERS = ("cli", "cluster", "advisor", "compare", "report", "memory", "core", "collect/export", "collect/launch",
-           "include")
+# What speaks to users; what runs within their programs does not.
+FOLDERS = ("cli", "cluster", "advisor", "compare", "report", "memory", "core", "collect", "include")
+SILENT = ("collect/inject", "collect/mpi")
 
 # Which argument is the text; the values of a format may be texts, too.
 FORMATS = {
@@ -19,17 +20,24 @@ FORMATS = {
 TEXTS = {
     "np_say": (1,), "np_lang_text": (0,), "np_page_add": (1,), "NP_MSG": (0,), "np_progress_init": (1,),
     "report_put_command": (2,), "np_text_wrap": (1,), "np_note_add": (4,), "NP_DEFINE_TABLE": (2,), "MODE_TABLE": (3,),
-    "NP_OPT_LEVEL": (1, 2), "NP_OPT_RANKS": (1, 2),
+    "TIME": (1,), "CALLED": (0,), "NP_OPT_LEVEL": (1, 2), "NP_OPT_RANKS": (1, 2),
 }
-# Files all of whose sentences are said.
-WHOLE = ("cluster/measure/readiness.c",)
-MEMBERS = ("help", "about", "topic", "preset_words", "summary")
-TABLES = ("np_opt_group", "np_grid_column")
+# Files all of whose texts are said, and those of more than a word.
+SPACED = ("cli/compat/compat.c", "advisor/engine/eval/eval_needs.c", "core/model/load/coverage.c",
+          "cluster/measure/verdict_text.c")
+WHOLE = ("cluster/measure/readiness.c", "core/model/run/contents.c", "advisor/engine/views/views.c",
+         "advisor/engine/rules/rule_show.c")
+MEMBERS = ("help", "about", "topic", "preset_words", "summary", "cure", "empty", "withheld", "reason")
+# Which member of a row is the text; None: all.
+TABLES = {"np_opt_group": None, "np_grid_column": None, "np_relation": 1}
 
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])+\'|[A-Za-z_]\w*|\d[\w.]*|\s+|->|.', re.S)
 CONVERSION = re.compile(r'%%|%[-+ #0]*(?:\*|\d+)?(?:\.(?:\*|\d+))?(?:hh|h|ll|l|z|j|t)?[a-zA-Z]')
 WORDS = re.compile(r"[a-z]{2}")
 NO_FORM = re.compile(r"PRI[diux](?:8|16|32|64|PTR|MAX)$")
+SQL = re.compile(r"\b(?:SELECT|CASE|FROM)\b")
+NAME = re.compile(r"[\w.*/-]*(?:[_./*=]|[a-z][A-Z]|[a-z]\d)[\w.*/-]*$|\w+=\[[\w, ]+\]$|db$|auto$|rank$|step$|trace$|core$")
+MACRO = re.compile(r"[A-Z][A-Z0-9_]{3,}$|PRI[diux]\w+$")
 
 
 def tokens(source):
@@ -96,13 +104,19 @@ class Reader:
 
     def keep(self, text, line, is_format):
         text = gaps(text) if is_format else text
-        if is_sentence(text) if is_format else WORDS.search(re.sub(r"\\n|\{\d\}", "", text)):
+        plain = re.sub(r"\\n|\{\d\}", "", text)
+        if is_sentence(text) if is_format else WORDS.search(plain) and not NAME.match(plain):
             self.found.append((text, self.path, line))
 
-    def literal(self, text, line):
-        self.all.update((text, gaps(text)))
-        if self.path.endswith(WHOLE) and " " in text and "%" not in text:
-            self.keep(text, line, True)
+    def literal(self, text, line, macro):
+        self.all.update((text, gaps(text), re.sub(r"\\n$", "", text), re.sub(r"\\n$", "", gaps(text))))
+        if self.open and self.open[-1][1] == "np_fail_nomem":
+            return
+        if self.path.endswith(WHOLE) and "%" not in text:
+            self.keep(text, line, False)
+            return
+        if self.path.endswith(SPACED) and " " in text.strip() and not SQL.search(text):
+            self.keep(text, line, bool(CONVERSION.search(text)))
             return
         for depth, (bracket, name, argument, member, table) in enumerate(reversed(self.open)):
             if bracket == "(" and name:
@@ -110,17 +124,18 @@ class Reader:
                     # A value in a call of its own is not said by this one.
                     if depth == 0 or argument == FORMATS[name]:
                         if argument == FORMATS[name] or " " in text:
-                            self.keep(text, line, argument == FORMATS[name])
+                            self.keep(text, line, argument == FORMATS[name] or macro)
                         return
                 if argument in TEXTS.get(name, ()):
-                    self.keep(text, line, False)
+                    self.keep(text, line, macro)
                     return
                 return
             if bracket == "{" and member in MEMBERS:
                 self.keep(text, line, False)
                 return
             if bracket == "{" and table in TABLES:
-                self.keep(text, line, False)
+                if TABLES[table] in (None, argument) and not member:
+                    self.keep(text, line, False)
                 return
             if bracket == "{" and (member or table):
                 return
@@ -144,15 +159,18 @@ class Reader:
                 self.open[-1][3] = None
             elif word == ";" and self.open:
                 self.open[-1][3] = None
-            elif word == "." and self.open and index + 2 < len(self.words) and self.words[index + 2][0] == "=":
+            elif word in (".", "->") and self.open and index + 2 < len(self.words) and self.words[index + 2][0] == "=":
                 self.open[-1][3] = self.words[index + 1][0]
             elif word[0] == '"':
-                text, end = "", index
-                while end < len(self.words) and (self.words[end][0][0] == '"' or NO_FORM.match(self.words[end][0])):
+                macro = index > 1 and MACRO.match(self.words[index - 1][0]) and self.words[index - 2][0] in "(,?:={"
+                text, end = "%s" if macro else "", index
+                while end < len(self.words) and (self.words[end][0][0] == '"' or MACRO.match(self.words[end][0])):
                     part = self.words[end][0]
-                    text += part[1:-1] if part[0] == '"' else "d"
+                    # A name between texts is that of a text, which a gap stands for.
+                    macro = macro or not (part[0] == '"' or NO_FORM.match(part))
+                    text += part[1:-1] if part[0] == '"' else "d" if NO_FORM.match(part) else "%s"
                     end += 1
-                self.literal(text, line)
+                self.literal(text, line, macro)
                 index = end
                 continue
             index += 1
@@ -162,6 +180,8 @@ class Reader:
 def sources(top):
     for folder in FOLDERS:
         for where, _, names in sorted(os.walk(os.path.join(top, folder))):
+            if where.endswith(SILENT):
+                continue
             for name in sorted(names):
                 if name.endswith((".c", ".h")):
                     yield os.path.join(where, name)
@@ -180,17 +200,20 @@ def said(top):
 
 
 def catalogue(path):
-    """{text: (line, foreign)} of a catalogue; foreign: said by a library, `#. foreign` above it."""
-    entries, foreign, text, line = {}, False, None, 0
+    """{text: (line, elsewhere)} of a catalogue; elsewhere: it stands nowhere as a whole, and says why above.
+
+    `#. foreign`: a library says it. `#. composed`: it is put together of several parts.
+    """
+    entries, elsewhere, text, line = {}, False, None, 0
     with open(path, encoding="utf-8") as stream:
         for number, row in enumerate(stream, 1):
-            if row.startswith("#. foreign"):
-                foreign = True
+            if row.startswith(("#. foreign", "#. composed")):
+                elsewhere = True
             if row.startswith("msgid "):
                 text, line = "", number
             elif row.startswith("msgstr "):
-                entries[text] = (line, foreign)
-                text, foreign = None, False
+                entries[text] = (line, elsewhere)
+                text, elsewhere = None, False
             if text is not None and '"' in row:
                 text += row[row.index('"') + 1:row.rindex('"')]
     entries.pop("", None)

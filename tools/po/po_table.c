@@ -91,13 +91,21 @@ static int read_all(FILE *stream)
 	return EXIT_SUCCESS;
 }
 
+/* Is the gap that of an ending, such as the "s" of "ranks"? Other languages have none. */
+static int is_ending(const char *text, const char *gap)
+{
+	return gap > text && gap[-1] >= 'a' && gap[-1] <= 'z';
+}
+
 /* Each gap of one text is in the other, or a value would be lost. */
 static int same_gaps(const struct entry *entry)
 {
 	for (char i = '1'; i <= '9'; i++) {
 		char gap[] = { '{', i, '}', '\0' };
+		const char *here = strstr(entry->text[0], gap);
+		const char *there = strstr(entry->text[1], gap);
 
-		if (!strstr(entry->text[0], gap) != !strstr(entry->text[1], gap))
+		if (!here != !there && !(here && is_ending(entry->text[0], here)))
 			return 0;
 	}
 	return 1;

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "npuprof/lang.h"
 #include "npuprof/text.h"
 
 #include "position.h"
@@ -76,7 +77,8 @@ void adv_problem_format(struct np_buf *buf, const struct adv_problem *problem)
 
 const char *adv_severity_name(enum adv_severity severity)
 {
-	static const char *const names[SEVERITY_COUNT] = { "info", "low", "medium", "high" };
+	static const char *const names[SEVERITY_COUNT] = { "info", NP_MSG("low"), NP_MSG("medium"),
+							   NP_MSG("high") };
 
 	return names[severity];
 }

@@ -5,6 +5,7 @@
 #include <limits.h>
 
 #include "find.h"
+#include "npuprof/lang.h"
 #include "npuprof/text.h"
 #include "options.h"
 
@@ -65,35 +66,36 @@ static void decide(const struct np_collect_options *options, char *const *app,
 
 	if (options->coord > 0) {
 		ret->mode = (enum np_mode)(options->coord - 1);
-		reason = "--coord says so";
+		reason = NP_MSG("--coord says so");
 	} else if (options->pid) {
 		ret->mode = NP_MODE_TCP;
-		reason = "--pid is given";
+		reason = NP_MSG("--pid is given");
 	} else if (options->rdzv || options->nnodes != NP_UNKNOWN) {
 		ret->mode = NP_MODE_TCP;
-		reason = options->rdzv ? "--rdzv is given" : "--nnodes is given";
+		reason = options->rdzv ? NP_MSG("--rdzv is given") : NP_MSG("--nnodes is given");
 	} else if (under_mpi && (ret->mpi == NP_MPI_MPICH ||
 				 (ret->mpi && ret->launcher.kind == NP_LAUNCHER_PMI))) {
 		/* What has used PMI in the name of a rank cannot be followed by another. */
 		ret->mode = NP_MODE_INAPP;
-		reason = ret->mpi == NP_MPI_MPICH ? "the application is linked with MPICH"
-						  : "the application is linked with MPI";
+		reason = ret->mpi == NP_MPI_MPICH ? NP_MSG("the application is linked with MPICH")
+						  : NP_MSG("the application is linked with MPI");
 	} else if (under_mpi && ret->mpi) {
 		ret->mode = NP_MODE_HELPER;
-		reason = "the application is linked with MPI";
+		reason = NP_MSG("the application is linked with MPI");
 	} else if (under_mpi) {
 		ret->mode = NP_MODE_MPI;
-		reason = ret->launcher.kind == NP_LAUNCHER_PMI
-				 ? "started by mpiexec, and the application is not linked with MPI"
-			 : ret->launcher.kind == NP_LAUNCHER_SLURM
-				 ? "started by srun, and the application is not linked with MPI"
-				 : "started by mpirun, and the application is not linked with MPI";
+		reason =
+			ret->launcher.kind == NP_LAUNCHER_PMI
+				? NP_MSG("started by mpiexec, and the application is not linked with MPI")
+			: ret->launcher.kind == NP_LAUNCHER_SLURM
+				? NP_MSG("started by srun, and the application is not linked with MPI")
+				: NP_MSG("started by mpirun, and the application is not linked with MPI");
 	} else if (starts_workers(app)) {
 		ret->mode = NP_MODE_TCP;
-		reason = "the application starts the ranks itself, on one node";
+		reason = NP_MSG("the application starts the ranks itself, on one node");
 	} else {
 		ret->mode = NP_MODE_MPI;
-		reason = "a single process";
+		reason = NP_MSG("a single process");
 	}
 	(void)snprintf(ret->reason, sizeof(ret->reason), "%s", reason);
 }

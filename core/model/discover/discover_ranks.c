@@ -644,8 +644,11 @@ static int no_such_phase(const struct np_run *run, const char *wanted, struct np
 
 	for (size_t i = 0; i < run->phases.count; i++)
 		np_buf_printf(&list, "%s%s", i > 0 ? ", " : "", run->phases.item[i]);
-	return np_fail(err, NP_E_USAGE, "no phase '%s' in this run; there %s%s", wanted,
-		       list.text ? "are " : "is only one, without a name",
+	if (run->phases.count == 0)
+		return np_fail(err, NP_E_USAGE,
+			       "no phase '%s' in this run; there is only one, without a name",
+			       wanted);
+	return np_fail(err, NP_E_USAGE, "no phase '%s' in this run; there are %s", wanted,
 		       list.text ? list.text : "");
 }
 

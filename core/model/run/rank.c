@@ -5,6 +5,7 @@
 #include "npuprof/arena.h"
 #include "npuprof/buf.h"
 #include "npuprof/kernel_sums.h"
+#include "npuprof/lang.h"
 #include "npuprof/text.h"
 
 #include <math.h>
@@ -273,13 +274,13 @@ const char *np_link_pick_name(enum np_link_pick pick)
 const char *np_source_name(enum np_source source)
 {
 	static const char *const names[] = {
-		[NP_FROM_NOTHING] = "nothing",
-		[NP_FROM_RANK_DB] = "rank database",
+		[NP_FROM_NOTHING] = NP_MSG("nothing"),
+		[NP_FROM_RANK_DB] = NP_MSG("rank database"),
 		[NP_FROM_ANALYSIS_DB] = "analysis.db",
 		[NP_FROM_TRACE] = "trace",
-		[NP_FROM_KERNELS] = "kernel table",
-		[NP_FROM_TEXT] = "step_trace_time.csv and communication.json",
-		[NP_FROM_MARKS] = "mstx marks",
+		[NP_FROM_KERNELS] = NP_MSG("kernel table"),
+		[NP_FROM_TEXT] = NP_MSG("step_trace_time.csv and communication.json"),
+		[NP_FROM_MARKS] = NP_MSG("mstx marks"),
 	};
 
 	return names[source];

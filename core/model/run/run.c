@@ -4,6 +4,7 @@
 
 #include "npuprof/buf.h"
 #include "npuprof/hash.h"
+#include "npuprof/lang.h"
 #include "npuprof/ranges.h"
 #include "npuprof/rank.h"
 
@@ -64,9 +65,9 @@ const char *np_kind_name(enum np_kind kind)
 const char *np_rank_from_name(enum np_rank_from from)
 {
 	static const char *const names[NP_RANK_FROM_COUNT] = {
-		[NP_RANK_FROM_NAME] = "from the name",
-		[NP_RANK_ASSUMED] = "assumed",
-		[NP_RANK_PROVISIONAL] = "provisional",
+		[NP_RANK_FROM_NAME] = NP_MSG("from the name"),
+		[NP_RANK_ASSUMED] = NP_MSG("assumed"),
+		[NP_RANK_PROVISIONAL] = NP_MSG("provisional"),
 	};
 
 	return names[from];

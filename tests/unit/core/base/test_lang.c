@@ -56,6 +56,65 @@ static void parts_are_translated_each_and_gaps_in_them(void **state)
 	assert_string_equal(buf.text, "rank 5 拖慢了其他 rank（持续）：计算更久；原因未知");
 }
 
+static void names_in_quotes_are_no_words(void **state)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf buf = NP_BUF_INIT;
+
+	(void)state;
+	(void)np_lang_set(NP_LANG_ZH);
+	np_lang_put(&buf, "unknown option '--rank' for memory; did you mean '--ranks'?");
+	assert_string_equal(buf.text, "'memory' 没有选项 '--rank'；是否想输入 '--ranks'？");
+}
+
+static void a_reason_within_a_reason_is_said_too(void **state)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf buf = NP_BUF_INIT;
+
+	(void)state;
+	(void)np_lang_set(NP_LANG_ZH);
+	np_lang_put(&buf, "cannot open 'a/b': No such file or directory");
+	assert_string_equal(buf.text, "无法打开 'a/b'：没有那个文件或目录");
+}
+
+static void what_stands_beside_a_mark_is_said_by_itself(void **state)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf buf = NP_BUF_INIT;
+
+	(void)state;
+	(void)np_lang_set(NP_LANG_ZH);
+	np_lang_put(&buf, "x_y: no communication operators; profile_memory=True");
+	assert_string_equal(buf.text, "x_y：没有通信算子；profile_memory=True");
+}
+
+/* "{1} of {2}" is an entry, and not what this means. */
+static void few_letters_are_no_sentence(void **state)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf buf = NP_BUF_INIT;
+
+	(void)state;
+	(void)np_lang_set(NP_LANG_ZH);
+	np_lang_put(&buf, "the end of all things");
+	assert_string_equal(buf.text, "the end of all things");
+}
+
+static void lines_are_said_each(void **state)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf buf = NP_BUF_INIT;
+
+	(void)state;
+	(void)np_lang_set(NP_LANG_ZH);
+	np_lang_put_lines(&buf, "no window is open\nxyz\n");
+	assert_string_equal(buf.text, "没有打开的窗口\nxyz\n");
+}
+
+static void a_line_names_its_language_before_the_application(void **state)
+{
+	const char *const line[] = { "npuprof", "collect", "--lang", "zh", "--", "x", "--lang=en" };
+
+	(void)state;
+	assert_int_equal(np_lang_of_line(NP_COUNT(line), line), NP_LANG_ZH);
+}
+
 static void words_name_languages(void **state)
 {
 	enum np_lang lang = NP_LANG_EN;
@@ -84,6 +143,14 @@ int main(void)
 		cmocka_unit_test_teardown(what_has_no_entry_stays, speak_english),
 		cmocka_unit_test_teardown(a_filled_sentence_is_found_by_its_gaps, speak_english),
 		cmocka_unit_test_teardown(parts_are_translated_each_and_gaps_in_them,
+					  speak_english),
+		cmocka_unit_test_teardown(names_in_quotes_are_no_words, speak_english),
+		cmocka_unit_test_teardown(a_reason_within_a_reason_is_said_too, speak_english),
+		cmocka_unit_test_teardown(what_stands_beside_a_mark_is_said_by_itself,
+					  speak_english),
+		cmocka_unit_test_teardown(few_letters_are_no_sentence, speak_english),
+		cmocka_unit_test_teardown(lines_are_said_each, speak_english),
+		cmocka_unit_test_teardown(a_line_names_its_language_before_the_application,
 					  speak_english),
 		cmocka_unit_test_teardown(words_name_languages, speak_english),
 		cmocka_unit_test_teardown(chinese_is_broken_anywhere_but_before_punctuation,
