@@ -5,6 +5,7 @@
 #include "short_captures.h"
 
 #include "npuprof/align.h"
+#include "npuprof/buf.h"
 #include "npuprof/notes.h"
 #include "npuprof/run.h"
 
@@ -145,6 +146,28 @@ struct np_whatif_input np_analysis_repairs(const struct np_analysis *analysis, s
 					 .most = count_tries(analysis->replay) };
 }
 
+/* Captures are of different steps: which of them the replay, and with it the verdict, is of. */
+static void note_left_out(struct np_analysis *analysis)
+{
+	const struct np_replay *replay = analysis->replay;
+	NP_CLEANUP(np_buf_release) struct np_buf steps = NP_BUF_INIT;
+
+	if (!replay->left_out)
+		return;
+	for (size_t i = 0; i < analysis->cluster->steps.count; i++) {
+		const char *step = np_run_text(analysis->run, analysis->cluster->steps.item[i]);
+
+		if (!(replay->left_out[i] & NP_STEP_LEFT_OUT))
+			np_buf_printf(&steps, "%s%s", steps.length > 0 ? ", " : "",
+				      step ? step : "?");
+	}
+	np_note_add(&analysis->run->notes, NP_NOTE_WARNING, NP_NO_RANK,
+		    analysis->run->roots.count ? analysis->run->roots.item[0] : "", "replay",
+		    "ranks were captured for different steps: verdict and repairs are of those "
+		    "that all have: %s",
+		    steps.text ? steps.text : "");
+}
+
 static int replay(struct np_analysis *analysis, size_t threads, struct np_err *err)
 {
 	struct np_whatif_input input;
@@ -155,6 +178,8 @@ static int replay(struct np_analysis *analysis, size_t threads, struct np_err *e
 	rc = np_replay_build(analysis->cluster, analysis->align, analysis->clock,
 			     &analysis->experts, threads, &analysis->replay, err);
 	input = np_analysis_repairs(analysis, threads);
+	if (rc == NP_OK)
+		note_left_out(analysis);
 	if (rc == NP_OK)
 		rc = np_whatif_measure(&input, &analysis->whatif, err);
 	if (rc == NP_OK)

@@ -43,6 +43,7 @@
 struct np_align;
 struct np_clock;
 struct np_instance;
+struct np_rank;
 
 enum np_work {
 	NP_WORK_COMPUTE,
@@ -52,6 +53,14 @@ enum np_work {
 	NP_WORK_BETWEEN, /* nothing to do between the step and the next one */
 	NP_WORK_KINDS,
 };
+
+/*
+ * Ranks that were captured for other steps: what one of them did in a step that others lack
+ * cannot be repeated, for nobody knows what it waited for. Such steps are left out where at
+ * least two, and half of all, are left; and so are iterations that not all ranks know.
+ */
+#define NP_STEP_LEFT_OUT     1
+#define NP_STEP_NO_ITERATION 2
 
 /* A rank on one device in one step. */
 struct np_replay_cell {
@@ -83,8 +92,9 @@ struct np_replay {
 	struct np_replay_op *ops;                 /* by slot */
 	NP_VEC(struct np_replay_settled) settled; /* by slot: replay_program.h */
 	NP_VEC(struct np_replay_absent) absent;   /* by instance */
-	int32_t *stages;                          /* of the pipeline, by rank; -1 for none */
-	size_t stage_count;                       /* 0 without a pipeline */
+	uint8_t *left_out;  /* by index in np_cluster.steps: NP_STEP_…; NULL where nothing is */
+	int32_t *stages;    /* of the pipeline, by rank; -1 for none */
+	size_t stage_count; /* 0 without a pipeline */
 	size_t steps;
 	size_t iterations;   /* of ranks and steps; 0: the basis is the span */
 	np_ns observed_step; /* the mean, on the basis of the run */
@@ -111,6 +121,10 @@ int np_replay_build(const struct np_cluster *cluster, const struct np_align *ali
 		    const struct np_clock *clock, const struct np_experts *experts, size_t threads,
 		    struct np_replay **ret, struct np_err *err) NP_MUST_USE;
 void np_replay_free(struct np_replay *replay);
+
+/* Is the step replayed? And is this cell of a rank's activity one of np_replay.cells? */
+bool np_replay_has_step(const struct np_replay *replay, np_str step);
+bool np_replay_has_cell(const struct np_replay *replay, const struct np_rank *rank, size_t cell);
 
 /* The last recorded start of an instance, on the common clock. */
 np_ns np_replay_last_start(const struct np_replay *replay, const struct np_instance *instance);

@@ -24,6 +24,7 @@ void np_replay_free(struct np_replay *replay)
 	np_vec_release(&replay->settled);
 	np_vec_release(&replay->absent);
 	free(replay->stages);
+	free(replay->left_out);
 	free(replay->mark_slots);
 	np_vec_release(&replay->members);
 	np_vec_release(&replay->alone);
@@ -101,9 +102,14 @@ static int see_ops(const struct building *building, uint32_t index, struct np_er
 	struct np_replay *replay = building->replay;
 	const struct np_rank *rank = replay->align->run->ranks[index];
 	uint32_t *last = malloc((rank->groups.count + 1) * sizeof(*last));
+	uint8_t *left_out = NULL;
+	int rc = last ? replay_left_out(replay, rank, &left_out, err)
+		      : np_fail_nomem(err, "the replay");
 
-	if (!last)
-		return np_fail_nomem(err, "the replay");
+	if (rc < 0) {
+		free(last);
+		return rc;
+	}
 	for (size_t i = 0; i < rank->groups.count; i++)
 		last[i] = NO_SLOT;
 	for (uint32_t i = 0; i < rank->ops.count; i++) {
@@ -117,9 +123,13 @@ static int see_ops(const struct building *building, uint32_t index, struct np_er
 		own->end = np_clock_time(building->clock, index, op->end);
 		gap = before == NO_SLOT ? -1 : own->start - replay->ops[before].end;
 		own->behind = gap >= 0 && gap <= RIGHT_BEHIND_NS ? before : NO_SLOT;
-		last[op->group] = slot;
 		building->shares[slot] = (double)NAN;
+		if (left_out && op->step != NP_NO_STEP && (left_out[op->step] & NP_STEP_LEFT_OUT))
+			own->behind = NO_SLOT;
+		else
+			last[op->group] = slot;
 	}
+	free(left_out);
 	free(last);
 	return NP_OK;
 }
@@ -143,7 +153,8 @@ static void look_at_rank(void *context, size_t index)
 		return;
 	rc = see_ops(building, (uint32_t)index, err);
 	if (rc == NP_OK)
-		rc = replay_draft(align, (uint32_t)index, NULL, building->stood, draft, err);
+		rc = replay_draft(building->replay, (uint32_t)index, NULL, building->stood, draft,
+				  err);
 	if (rc == NP_OK)
 		replay_see_starts(draft, building->shares);
 	if (rc == NP_OK && draft->timed)
@@ -188,8 +199,12 @@ static int see_uncaptured(const struct building *building, struct np_err *err)
 
 		for (size_t j = 0; rank && j < rank->activity.cells.count && rc == NP_OK; j++) {
 			const struct np_activity_cell *cell = &rank->activity.cells.item[j];
-			struct np_span *span = np_vec_add(&spans, err);
+			struct np_span *span;
 
+			if (!np_replay_has_step(building->replay,
+						rank->steps.item[rank->times.item[j].step].id))
+				continue;
+			span = np_vec_add(&spans, err);
 			if (!span)
 				rc = NP_E_NOMEM;
 			else
@@ -242,12 +257,46 @@ static int see_times(const struct building *building, struct np_err *err)
 
 /* --- late begins ----------------------------------------------------------------------------- */
 
+/*
+ * The first step that all have was for some not the first: that they begin it later than others
+ * is what they did before, and nothing repairs it.
+ */
+static void begin_within(const struct building *building)
+{
+	struct np_replay *replay = building->replay;
+	const struct np_clock_rank *clocks = building->clock->ranks;
+
+	for (uint32_t i = 0; i < building->ranks; i++) {
+		struct np_replay_rank *rank = &replay->ranks[i];
+		np_ns first = rank->begin;
+
+		if (!rank->any || rank->begin == NP_UNKNOWN ||
+		    clocks[i].component == NP_CLOCK_ALONE)
+			continue;
+		for (uint32_t j = 0; j < building->ranks; j++) {
+			/* Those before it have moved already. */
+			np_ns begin = replay->ranks[j].begin;
+
+			if (replay->ranks[j].any && begin != NP_UNKNOWN &&
+			    clocks[j].component == clocks[i].component && begin < first)
+				first = begin;
+		}
+		rank->late_other = rank->begin - first;
+		rank->begin = first;
+	}
+}
+
 static int see_late_begins(const struct building *building, struct np_err *err)
 {
 	struct np_replay *replay = building->replay;
 	struct np_late_begin *late = NULL;
-	int rc = np_late_begin_measure(replay->align->run, building->clock, replay->stages, &late,
-				       err);
+	int rc;
+
+	if (replay->left_out) {
+		begin_within(building);
+		return NP_OK;
+	}
+	rc = np_late_begin_measure(replay->align->run, building->clock, replay->stages, &late, err);
 
 	for (uint32_t i = 0; i < building->ranks && rc == NP_OK; i++) {
 		struct np_replay_rank *rank = &replay->ranks[i];
@@ -477,8 +526,8 @@ static void mark_rank(void *context, size_t index)
 	const struct np_replay *replay = building->replay;
 	struct rank_draft draft = { 0 };
 	struct np_err *err = &building->errors[index];
-	int rc = replay_draft(replay->align, (uint32_t)index, &replay->ranks[index],
-			      building->stood, &draft, err);
+	int rc = replay_draft(replay, (uint32_t)index, &replay->ranks[index], building->stood,
+			      &draft, err);
 
 	if (rc == NP_OK)
 		rc = replay_move_starts(replay, building->shares, &draft, err);
@@ -517,6 +566,8 @@ static int build(struct building *building, struct np_err *err)
 
 	see_instances(replay);
 	rc = find_stages(replay, err);
+	if (rc == NP_OK)
+		rc = replay_find_steps(replay, err);
 	if (rc == NP_OK)
 		rc = run_jobs(building, building->ranks, look_at_rank, err);
 	if (rc == NP_OK)

@@ -298,7 +298,8 @@ static int see_instance(struct absence *all, uint32_t index, np_ns transfer, siz
 	uint32_t slot = 0;
 	int rc;
 
-	if (absent_of(all, instance, absent) == 0)
+	if (absent_of(all, instance, absent) == 0 ||
+	    !np_replay_has_step(all->replay, instance->step))
 		return NP_OK;
 	rc = add_event(all, last_end(all->replay, instance, &slot), index, false);
 	if (rc < 0 || transfer == NP_UNKNOWN || is_settled(all->replay, known, instance))

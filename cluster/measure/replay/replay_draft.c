@@ -10,6 +10,7 @@
 
 /* A rank while its program is drafted. */
 struct drafting {
+	const struct np_replay *replay;
 	const struct np_align *align;
 	const struct np_rank *rank;
 	uint32_t index;
@@ -19,6 +20,7 @@ struct drafting {
 	uint32_t next_op;
 	uint32_t *by_end;      /* operators in the order of their ends */
 	struct stood *stood;   /* by slot */
+	uint8_t *left_out;     /* by step, NP_STEP_…; NULL where nothing is */
 	np_ns *computed;       /* by operator: when it started */
 	uint32_t last_segment; /* of the cell at hand */
 	uint32_t first_piece;
@@ -77,6 +79,20 @@ static uint32_t slot_of(const struct drafting *rank, uint32_t op)
 	return np_align_slot(rank->align, rank->index, op);
 }
 
+static bool is_left_out(const struct drafting *rank, uint32_t step, uint8_t what)
+{
+	return rank->left_out && step != NP_NO_STEP && (rank->left_out[step] & what);
+}
+
+/* Steps that are left out have no part in the program, nor what began before it does. */
+static bool has_op(const struct drafting *rank, uint32_t op)
+{
+	const struct np_comm_op *own = &rank->rank->ops.item[op];
+
+	return !rank->left_out || (!is_left_out(rank, own->step, NP_STEP_LEFT_OUT) &&
+				   own->start >= rank->draft->begin);
+}
+
 /* Text files have one time in several roundings. */
 #define ROUNDED_NS 1000
 
@@ -109,7 +125,7 @@ static int start_ops(struct drafting *rank, int32_t device, np_ns begin, np_ns e
 	       (loaded->ops.item[rank->next_op].start <= begin ||
 		loaded->ops.item[rank->next_op].start <= time)) {
 		rank->computed[rank->next_op] = rank->done[NP_WORK_COMPUTE];
-		if (loaded->ops.item[rank->next_op].device == device)
+		if (loaded->ops.item[rank->next_op].device == device && has_op(rank, rank->next_op))
 			rc = start(rank, rank->next_op);
 		rank->next_op++;
 	}
@@ -398,7 +414,7 @@ static int stand_still(struct drafting *rank, uint32_t segment, np_ns end)
 		if (each->begin >= end || each->end > rank->cell_end)
 			break;
 		still = stands_still(rank, each);
-		if (still.op != UINT32_MAX)
+		if (still.op != UINT32_MAX && has_op(rank, still.op))
 			rc = take_still(rank, &still, i, segment, end);
 		else
 			wait_for_host(rank, each, segment, end);
@@ -496,16 +512,16 @@ static int draft_activity(struct drafting *rank)
 {
 	const struct np_rank *loaded = rank->rank;
 	struct rank_draft *draft = rank->draft;
-	int32_t device = loaded->times.item[0].device;
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < loaded->activity.cells.count && rc == NP_OK; i++) {
 		const struct np_activity_cell *cell = &loaded->activity.cells.item[i];
 		const struct np_step_time *time = &loaded->times.item[i];
-		bool iterates = np_step_iteration(time) != NP_UNKNOWN;
+		bool iterates = np_step_iteration(time) != NP_UNKNOWN &&
+				!is_left_out(rank, time->step, NP_STEP_NO_ITERATION);
 		enum begin_counts from = BEGIN_FROM;
 
-		if (time->device != device || cell->end <= cell->begin)
+		if (!np_replay_has_cell(rank->replay, loaded, i))
 			continue;
 		/* Steps in between were not captured: nobody knows what that time was. */
 		if (draft->begin != NP_UNKNOWN && cell->begin > draft->end)
@@ -574,8 +590,10 @@ static int begin_op(struct drafting *rank, uint32_t index)
 	np_str step = op->step == NP_NO_STEP ? NP_STR_NONE : loaded->steps.item[op->step].id;
 	int rc = NP_OK;
 
-	if (index == 0 || last_cell(rank)->step != step) {
-		rc = index > 0 ? add_mark(rank, MARK_STEP, NO_SLOT) : NP_OK;
+	bool first = rank->draft->cells.count == 0;
+
+	if (first || last_cell(rank)->step != step) {
+		rc = !first ? add_mark(rank, MARK_STEP, NO_SLOT) : NP_OK;
 		if (rc == NP_OK)
 			rc = add_cell(rank, step);
 	}
@@ -591,23 +609,33 @@ static int draft_ops(struct drafting *rank)
 	const struct np_rank *loaded = rank->rank;
 	const struct np_comm_op *ops = loaded->ops.item;
 	const uint32_t *by_end = rank->by_end;
-	np_ns reached = ops[0].start;
+	np_ns reached;
+	uint32_t first = 0;
 	uint32_t ended = 0;
 	int rc = NP_OK;
 
+	while (first < loaded->ops.count && is_left_out(rank, ops[first].step, NP_STEP_LEFT_OUT))
+		first++;
+	if (first == loaded->ops.count)
+		return NP_OK;
+	reached = ops[first].start;
 	rank->draft->begin = reached;
-	for (uint32_t i = 0; i <= loaded->ops.count && rc == NP_OK; i++) {
+	for (uint32_t i = first; i <= loaded->ops.count && rc == NP_OK; i++) {
 		while (ended < i && rc == NP_OK &&
 		       (i == loaded->ops.count || ops[by_end[ended]].end <= ops[i].start)) {
-			np_ns end = ops[by_end[ended]].end;
+			uint32_t op = by_end[ended++];
 
-			rc = add_mark(rank, MARK_BLOCK, slot_of(rank, by_end[ended++]));
-			reached = end > reached ? end : reached;
+			if (op < first || !has_op(rank, op))
+				continue;
+			rc = add_mark(rank, MARK_BLOCK, slot_of(rank, op));
+			reached = ops[op].end > reached ? ops[op].end : reached;
 		}
 		if (i == loaded->ops.count || rc < 0)
 			break;
+		if (!has_op(rank, i))
+			continue;
 		rc = begin_op(rank, i);
-		if (rc == NP_OK && i == 0)
+		if (rc == NP_OK && i == first)
 			begin_late(rank);
 		if (rc == NP_OK && ops[i].start > reached) {
 			work(rank, NP_WORK_OTHER, ops[i].start - reached);
@@ -634,11 +662,12 @@ static int make_space(struct drafting *rank)
 	return NP_OK;
 }
 
-int replay_draft(const struct np_align *align, uint32_t index, const struct np_replay_rank *late,
+int replay_draft(const struct np_replay *replay, uint32_t index, const struct np_replay_rank *late,
 		 struct stood *stood, struct rank_draft *ret, struct np_err *err)
 {
-	const struct np_rank *rank = align->run->ranks[index];
-	struct drafting drafting = { .align = align,
+	const struct np_rank *rank = replay->align->run->ranks[index];
+	struct drafting drafting = { .replay = replay,
+				     .align = replay->align,
 				     .rank = rank,
 				     .index = index,
 				     .late = late,
@@ -655,9 +684,12 @@ int replay_draft(const struct np_align *align, uint32_t index, const struct np_r
 	drafting.by_end = sort_ends(&drafting);
 	rc = drafting.by_end ? make_space(&drafting) : NP_E_NOMEM;
 	if (rc == NP_OK)
+		rc = replay_left_out(replay, rank, &drafting.left_out, err);
+	if (rc == NP_OK)
 		rc = ret->timed ? draft_activity(&drafting) : draft_ops(&drafting);
 	free(drafting.by_end);
 	free(drafting.computed);
+	free(drafting.left_out);
 	np_vec_release(&drafting.pending);
 	return rc;
 }

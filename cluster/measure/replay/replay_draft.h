@@ -48,7 +48,7 @@ struct stood {
 };
 
 /* `late` is how much later than others the rank began; NULL while that is not known. */
-int replay_draft(const struct np_align *align, uint32_t index, const struct np_replay_rank *late,
+int replay_draft(const struct np_replay *replay, uint32_t index, const struct np_replay_rank *late,
 		 struct stood *stood, struct rank_draft *ret, struct np_err *err) NP_MUST_USE;
 void rank_draft_release(struct rank_draft *draft);
 

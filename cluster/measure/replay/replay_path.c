@@ -519,6 +519,8 @@ static int mean_transfer(const struct summing *summing, const struct np_path_par
 			    ? instance->communicator != part->piece.communicator
 			    : summing->roles[instance->communicator] != part->role)
 			continue;
+		if (!np_replay_has_step(replay, instance->step))
+			continue;
 		for (uint32_t j = 0; j < instance->count; j++) {
 			np_ns after;
 
@@ -536,11 +538,16 @@ static int mean_transfer(const struct summing *summing, const struct np_path_par
 
 static int finish_part(const struct summing *summing, struct np_path_part *part, np_ns *steps)
 {
-	size_t count = summing->replay->cluster->steps.count;
-	np_ns all = count > 0 ? (np_ns)count : 1;
+	const struct np_cluster *cluster = summing->replay->cluster;
+	size_t count = 0;
+	np_ns all = summing->replay->steps > 0 ? (np_ns)summing->replay->steps : 1;
 	np_ns mean = NP_UNKNOWN;
 	int rc = NP_OK;
 
+	for (size_t i = 0; i < cluster->steps.count; i++) {
+		if (np_replay_has_step(summing->replay, cluster->steps.item[i]))
+			steps[count++] = steps[i];
+	}
 	part->step = part->total / all;
 	if (count > 0)
 		qsort(steps, count, sizeof(steps[0]), np_by_int64);

@@ -44,6 +44,8 @@ enum begin_counts {
 	BEGIN_TO,    /* of the step before: it is added */
 };
 
+struct np_rank;
+
 struct np_replay_mark {
 	union {
 		/* Since the mark before of the rank, ns. */
@@ -128,6 +130,13 @@ int replay_settle_absent(struct np_replay *replay, struct np_err *err) NP_MUST_U
 
 /* Bring the marks of all ranks into one order: the program. */
 int replay_order(struct np_replay *replay, const rank_marks *ranks, struct np_err *err) NP_MUST_USE;
+
+/* Steps that not all ranks have: replay_steps.c. */
+int replay_find_steps(struct np_replay *replay, struct np_err *err) NP_MUST_USE;
+
+/* What is left out of each step of a rank, NP_STEP_…, to be freed; NULL where nothing is. */
+int replay_left_out(const struct np_replay *replay, const struct np_rank *rank, uint8_t **ret,
+		    struct np_err *err) NP_MUST_USE;
 
 /* The mean span of a step, where no step has an iteration, of what all of them took. */
 static inline np_ns replay_span(const struct np_replay *replay, np_ns total)

@@ -104,9 +104,7 @@ static int see_all(struct cell_type_times *all, const struct np_fix *fixes, size
 		for (size_t j = 0; rank && j < rank->activity.cells.count && rc == NP_OK; j++) {
 			const struct np_activity_cell *from = &rank->activity.cells.item[j];
 
-			/* As the draft of the replay leaves them out. */
-			if (rank->times.item[j].device != rank->times.item[0].device ||
-			    from->end <= from->begin)
+			if (!np_replay_has_cell(replay, rank, j))
 				continue;
 			while (to < replay->cells.count && replay->cells.item[to].rank != i)
 				to++;

@@ -30,13 +30,11 @@ static int64_t rated_clock(const struct np_frequencies *frequencies, uint32_t ra
 }
 
 /* The mean clocks of a rank's cells of the replay, which leaves out some of its activity. */
-static void take_means(const struct np_rank *rank, const double *from, double *to)
+static void take_means(const struct np_replay *replay, const struct np_rank *rank,
+		       const double *from, double *to)
 {
 	for (size_t i = 0; i < rank->activity.cells.count; i++) {
-		const struct np_activity_cell *cell = &rank->activity.cells.item[i];
-
-		if (rank->times.item[i].device == rank->times.item[0].device &&
-		    cell->end > cell->begin)
+		if (np_replay_has_cell(replay, rank, i))
 			*to++ = from[i];
 	}
 }
@@ -55,7 +53,8 @@ static double *list_clocks(const struct np_replay *replay, const struct np_frequ
 
 		if ((i == 0 || replay->cells.item[i - 1].rank != rank) &&
 		    frequencies->ranks[rank].mean)
-			take_means(run->ranks[rank], frequencies->ranks[rank].mean, &clocks[i]);
+			take_means(replay, run->ranks[rank], frequencies->ranks[rank].mean,
+				   &clocks[i]);
 	}
 	return clocks;
 }

@@ -541,6 +541,48 @@ static bool is_buffered(const struct align_matching *match, const struct align_l
 	return steps > 1 && jumping * 2 > steps;
 }
 
+/* The first operator of a lane in this step; its count where it has none. */
+static size_t first_of_step(const struct align_matching *match, const struct align_lane *lane,
+			    np_str step)
+{
+	size_t i = 0;
+
+	while (i < lane->count && step_at(match, lane, i) != step)
+		i++;
+	return i;
+}
+
+/*
+ * Training repeats itself: captures of as many, but other steps have the same order. Where steps
+ * disagree they tell which operators belong together; unless ranks count them in other ways,
+ * as clocks show that agree by position and not by step.
+ */
+static bool has_other_steps(const struct align_matching *match, const struct align_lane *lane)
+{
+	const struct align_lane *reference = match->reference;
+	size_t differ = 0;
+
+	for (size_t i = 0; i < lane->count; i++) {
+		np_str own = step_at(match, lane, i);
+		np_str other = step_at(match, reference, i);
+
+		differ += own != NP_STR_NONE && other != NP_STR_NONE && own != other;
+	}
+	if (differ * 2 <= lane->count)
+		return false;
+	for (size_t i = 0; i < lane->count; i++) {
+		np_str step = step_at(match, lane, i);
+		size_t same = first_of_step(match, reference, step);
+		np_ns end = align_op_of(match, lane, i)->end;
+
+		if (step == NP_STR_NONE || same == reference->count)
+			continue;
+		return 4 * llabs(end - align_op_of(match, reference, i)->end) >=
+		       llabs(end - align_op_of(match, reference, same)->end);
+	}
+	return false;
+}
+
 static size_t jumps_by_place(const struct align_matching *match, const struct align_lane *lane,
 			     const struct align_item *item, size_t *ret_matched)
 {
@@ -560,8 +602,56 @@ static size_t jumps_by_place(const struct align_matching *match, const struct al
 	return found;
 }
 
+/* From `at` on as long as the step is the same. */
+static size_t end_of_step(const struct align_item *item, size_t count, size_t at)
+{
+	size_t end = at;
+
+	while (end < count && item[end].step == item[at].step)
+		end++;
+	return end;
+}
+
+/*
+ * Captures of other steps: what is in a step that the base has as well, operator by operator, and
+ * nothing of those that it lacks. False where a step has other operators. Ends of `item` are moved
+ * to the clock of the base.
+ */
+static bool place_by_step(const struct align_matching *match, struct align_lane *lane,
+			  struct align_item *item)
+{
+	size_t next = 0;
+	np_ns offset = NP_UNKNOWN;
+
+	for (size_t from = 0, to = 0; from < lane->count; from = to) {
+		size_t base = next;
+
+		to = end_of_step(item, lane->count, from);
+		while (base < match->places && match->base[base].step != item[from].step)
+			base++;
+		if (base < match->places &&
+		    end_of_step(match->base, match->places, base) - base != to - from)
+			return false;
+		for (size_t i = from; i < to; i++) {
+			lane->to[i] = ALIGN_NONE;
+			if (base == match->places)
+				continue;
+			if (match->base[base].type != item[i].type)
+				return false;
+			if (offset == NP_UNKNOWN)
+				offset = match->base[base].end - item[i].end;
+			lane->to[i] = (uint32_t)base++;
+			next = base;
+		}
+	}
+	for (size_t i = 0; offset != NP_UNKNOWN && i < lane->count; i++)
+		item[i].end += offset;
+	return offset != NP_UNKNOWN;
+}
+
 /* Align a lane with the reference, unless its position already does no worse (`limit` jumps). */
-static int align_lane(struct align_matching *match, struct align_lane *lane, size_t limit)
+static int align_lane(struct align_matching *match, struct align_lane *lane, size_t limit,
+		      bool other_steps)
 {
 	struct align_item *item = malloc(lane->count * sizeof(*item));
 	size_t matched = 0;
@@ -574,7 +664,7 @@ static int align_lane(struct align_matching *match, struct align_lane *lane, siz
 	}
 	fill_items(match, lane, item);
 	rc = begin_base(match);
-	if (rc == NP_OK)
+	if (rc == NP_OK && !(other_steps && place_by_step(match, lane, item)))
 		rc = align_sequences(match->base, match->places, item, lane->count, lane->to,
 				     match->job->err);
 	if (rc == NP_OK && limit > 0 &&
@@ -600,16 +690,18 @@ static int place_lanes(struct align_matching *match)
 	for (size_t i = 0; i < match->count && rc == NP_OK; i++) {
 		struct align_lane *lane = &match->lanes[i];
 		size_t limit = 0;
+		bool other = false;
 
 		if (lane == reference)
 			continue;
 		if (lane->types == reference->types && lane->count == reference->count) {
 			match->unequal |= lane->sizes != reference->sizes;
-			limit = jumps_by_position(match, lane);
-			if (limit == 0 || (match->messages && is_buffered(match, lane)))
+			other = has_other_steps(match, lane);
+			limit = other ? 0 : jumps_by_position(match, lane);
+			if ((limit == 0 && !other) || (match->messages && is_buffered(match, lane)))
 				continue;
 		}
-		rc = align_lane(match, lane, limit);
+		rc = align_lane(match, lane, limit, other);
 	}
 	return rc;
 }

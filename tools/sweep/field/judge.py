@@ -134,6 +134,6 @@ def judge(truth, cluster, whatif, status):
         found = verdict.get("recovered_ns")
         text = f"{100 * (found or 0) / truth['step_ns']:.1f} % for {100 * truth['saved_ns'] / truth['step_ns']:.1f} %"
         out.append(("gain", _gain(truth, cluster, found), text))
-    if not truth["cut"]:
+    if not truth["cut"] and truth["ranks"] - len(truth["omitted"]) > 1:
         out.append(("replay",) + _replay(truth, whatif))
     return out + list(_also(truth, cluster, status))

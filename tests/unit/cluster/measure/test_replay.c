@@ -349,6 +349,50 @@ static void who_begins_earlier_and_only_waits_longer_changes_nothing(void **stat
 	}
 }
 
+/*
+ * Rank 0 was captured for steps 1 to 4, rank 1, which computes twice as long, for 2 to 5: three of
+ * five are replayed, of which two have an iteration on both, and nobody waits for what is not
+ * there.
+ */
+static void steps_that_not_all_ranks_have_are_left_out(void **state)
+{
+	static const char *const names[] = { "1", "2", "3", "4", "5" };
+	with_run *run = np_run_new();
+	struct factors factors;
+
+	(void)state;
+	for (int32_t id = 0; id < 2; id++) {
+		struct script script = script_begin(run, id);
+		uint32_t group = add_group(run, script.rank, 7, "dp", pair, 2);
+
+		for (int i = id; i < id + 4; i++) {
+			np_ns begin = i * 21 * MS;
+			np_ns computed = begin + (id + 1) * 10 * MS;
+
+			script_compute(&script, begin, computed);
+			script_comm(&script, group, REDUCE, computed, begin + 21 * MS);
+			script_end(&script, names[i]);
+		}
+	}
+	{
+		with_replay it = replayed_build(run);
+
+		assert_int_equal(it.align->instances.count, 5);
+		assert_int_equal(it.replay->steps, 3);
+		assert_int_equal(it.replay->cells.count, 6);
+		assert_int_equal(it.replay->iterations, 4);
+		assert_int_equal(it.replay->forced, 0);
+		assert_false(np_replay_has_step(it.replay, intern(run, "1")));
+		assert_true(np_replay_has_step(it.replay, intern(run, "2")));
+		assert_int_equal(total(&it, NULL), 3 * 21 * MS);
+		assert_int_equal(path_sum(&it), 3 * 21 * MS);
+		assert_int_equal(replayed_run(&it, NULL).step, 21 * MS);
+		factors_init(&factors, it.replay);
+		scale_rank(&factors, it.replay, 1, NP_WORK_COMPUTE, 0.5F);
+		assert_int_equal(replayed_run(&it, &factors.scenario).step, 11 * MS);
+	}
+}
+
 /* Rank 1 was captured from the second step on: it was not late. */
 static void a_capture_that_begins_with_a_later_step_is_not_late(void **state)
 {
@@ -1324,6 +1368,7 @@ int main(void)
 		cmocka_unit_test(what_is_between_steps_is_work_of_its_own_kind),
 		cmocka_unit_test(time_between_steps_is_longer_than_a_mark_holds),
 		cmocka_unit_test(work_that_outlives_its_step_does_not_hold_up_the_next),
+		cmocka_unit_test(steps_that_not_all_ranks_have_are_left_out),
 		cmocka_unit_test(a_late_begin_of_the_first_step_is_time_of_the_host),
 		cmocka_unit_test(who_begins_earlier_and_only_waits_longer_changes_nothing),
 		cmocka_unit_test(a_capture_that_begins_with_a_later_step_is_not_late),

@@ -95,6 +95,51 @@ static void equal_orders_are_matched_by_position(void **state)
 	}
 }
 
+/* Two ranks with three steps of two operators, 10 ms apart; those of the second have other ids. */
+static struct np_align *two_windows(struct np_run *run, int second, np_ns later)
+{
+	static const char *const names[] = { "11", "12", "13", "14" };
+
+	for (int32_t id = 0; id < 2; id++) {
+		struct np_rank *rank = add_rank(run, id, true);
+		uint32_t group = add_group(run, rank, 7, "dp", LIST(0, 1));
+
+		for (int i = 0; i < 3; i++) {
+			uint32_t step = add_step(run, rank, names[i + (id ? second : 0)]);
+			np_ns end = i * 10000000 + (id ? later : 0);
+
+			add_timed(run, rank, group, "hcom_allReduce_", end + 100000)->step = step;
+			add_timed(run, rank, group, "hcom_allGather_", end + 3100000)->step = step;
+		}
+	}
+	return aligned(run);
+}
+
+static void equal_orders_of_other_steps_are_matched_by_step(void **state)
+{
+	with_run *run = np_run_new();
+	with_align *align = two_windows(run, 1, 10000000);
+
+	(void)state;
+	assert_whole(align);
+	assert_int_equal(align->instances.count, 8);
+	assert_int_equal(align->matched, 8);
+	for (size_t i = 0; i < 8; i++)
+		assert_int_equal(align->instances.item[i].count, i < 2 || i > 5 ? 1 : 2);
+}
+
+/* Ranks may count steps from another one on: their clocks agree. */
+static void equal_orders_whose_clocks_agree_are_matched_by_position(void **state)
+{
+	with_run *run = np_run_new();
+	with_align *align = two_windows(run, 1, 20000);
+
+	(void)state;
+	assert_whole(align);
+	assert_int_equal(align->instances.count, 6);
+	assert_int_equal(align->matched, 12);
+}
+
 static void the_same_name_with_other_members_is_another_communicator(void **state)
 {
 	with_run *run = np_run_new();
@@ -919,6 +964,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(equal_orders_are_matched_by_position),
+		cmocka_unit_test(equal_orders_of_other_steps_are_matched_by_step),
+		cmocka_unit_test(equal_orders_whose_clocks_agree_are_matched_by_position),
 		cmocka_unit_test(the_same_name_with_other_members_is_another_communicator),
 		cmocka_unit_test(a_rank_that_does_not_know_the_members_joins_by_name),
 		cmocka_unit_test(without_members_and_links_nobody_knows_who_is_missing),
