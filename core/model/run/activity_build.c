@@ -334,8 +334,12 @@ static void ask_host(struct np_activity_builder *build)
 
 		if (!kernel)
 			return;
-		host = (kernel->launched < piece->end ? kernel->launched : piece->end) - *asked;
-		if (kernel->launched != NP_UNKNOWN && host > 0 && host <= UINT32_MAX - piece->host)
+		/* Unknown is the smallest number: there is nothing to subtract from. */
+		host = kernel->launched == NP_UNKNOWN
+			       ? 0
+			       : (kernel->launched < piece->end ? kernel->launched : piece->end) -
+					 *asked;
+		if (host > 0 && host <= UINT32_MAX - piece->host)
 			piece->host += (uint32_t)host;
 		*asked = NP_UNKNOWN;
 	}
