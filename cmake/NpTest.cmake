@@ -73,7 +73,7 @@ foreach(source ${unit_tests})
     target_link_libraries(${program} PRIVATE nplaunch npproof)
   endif()
   if(program MATCHES "^test_report_")
-    target_sources(${program} PRIVATE report/timeline.c report/timeline_out.c)
+    target_sources(${program} PRIVATE report/timeline.c report/timeline_out.c report/page/page_aliases.c)
   endif()
   add_test(NAME ${test} COMMAND ${program})
   set_tests_properties(${test} PROPERTIES SKIP_RETURN_CODE 77

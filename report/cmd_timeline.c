@@ -49,7 +49,7 @@ static const struct np_opt own_options[] = {
 		.name = "anonymize",
 		.kind = NP_OPT_FLAG,
 		.offset = offsetof(struct cmd_timeline_options, anonymous),
-		.help = "without the names of hosts",
+		.help = "without the names of hosts, and of paths only the last part",
 	},
 	{
 		.name = "pick",

@@ -150,6 +150,14 @@ function hideCard() {
 }
 document.addEventListener("keydown", (event) => { if (event.key === "Escape") hideCard(); });
 
+// On paper everything is unfolded, and folded again behind it.
+matchMedia("print").addEventListener("change", (event) => {
+  for (const each of document.querySelectorAll(event.matches ? "details:not([open])" : "details[data-folded]")) {
+    each.open = event.matches;
+    each.toggleAttribute("data-folded", event.matches);
+  }
+});
+
 // A mark that answers to pointer and keyboard.
 function clickable(node, action) {
   node.classList.add("click");

@@ -2,6 +2,8 @@
 /* What each rank did as slices on the common clock. */
 #include "timeline.h"
 
+#include "page/page_aliases.h"
+
 #include "npuprof/align.h"
 #include "npuprof/clock.h"
 #include "npuprof/cluster_tables.h"
@@ -45,7 +47,8 @@ struct timeline_pen {
 	int32_t process;
 	int32_t tracks;
 	NP_VEC(struct timeline_lane) lanes;
-	NP_VEC(np_ns) ends; /* by track: of its last slice */
+	NP_VEC(np_ns) ends;          /* by track: of its last slice */
+	struct page_aliases aliases; /* of an anonymous timeline */
 	struct np_err *err;
 };
 
@@ -93,6 +96,24 @@ static int find_track(struct timeline_pen *pen, int64_t key, const char *name, n
 	return NP_OK;
 }
 
+/* Texts of a slice without what names somebody; the room lasts as long as they do. */
+static void hide_names(struct timeline_pen *pen, struct timeline_slice *slice,
+		       struct np_buf room[1 + TIMELINE_ARGS])
+{
+	if (slice->name) {
+		page_aliases_put(&room[0], &pen->aliases, slice->name, strlen(slice->name));
+		slice->name = room[0].text;
+	}
+	for (size_t i = 0; i < TIMELINE_ARGS && slice->args[i].name; i++) {
+		const char *text = slice->args[i].text;
+
+		if (!text || !*text)
+			continue;
+		page_aliases_put(&room[1 + i], &pen->aliases, text, strlen(text));
+		slice->args[i].text = room[1 + i].text;
+	}
+}
+
 /*
  * Slices of a track follow each other on the rank's clock. On the common one, which drifts
  * against it, rounding may let them touch by a nanosecond: the later gives way.
@@ -111,7 +132,18 @@ static void put(struct timeline_pen *pen, struct timeline_slice *slice)
 	if (slice->begin < *end)
 		slice->begin = *end;
 	*end = slice->begin + slice->length;
-	timeline_out_slice(pen->out, slice);
+	if (pen->options->anonymous) {
+		struct np_buf room[1 + TIMELINE_ARGS];
+
+		for (size_t i = 0; i < NP_COUNT(room); i++)
+			room[i] = NP_BUF_INIT;
+		hide_names(pen, slice, room);
+		timeline_out_slice(pen->out, slice);
+		for (size_t i = 0; i < NP_COUNT(room); i++)
+			np_buf_release(&room[i]);
+	} else {
+		timeline_out_slice(pen->out, slice);
+	}
 }
 
 static void draw(struct timeline_pen *pen, int32_t track, np_ns begin, np_ns length,
@@ -675,10 +707,14 @@ int timeline_write(struct timeline_out *out, const struct np_analysis *analysis,
 		return np_fail_nomem(err, "the timeline");
 	/* Arrows end at ranks that are drawn. */
 	how.ranks = drawn;
+	if (options->anonymous)
+		rc = page_aliases_find(analysis->run, NULL, NULL, &pen.aliases, err);
 	pen.base = find_base(analysis, drawn);
 	put_about(out, analysis, pen.base, options->anonymous);
 	draw_path(&pen);
-	rc = draw_ranks(&pen, drawn);
+	if (rc == NP_OK)
+		rc = draw_ranks(&pen, drawn);
+	page_aliases_release(&pen.aliases);
 	np_vec_release(&pen.lanes);
 	np_vec_release(&pen.ends);
 	free(drawn);

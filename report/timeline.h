@@ -20,7 +20,7 @@
 
 struct timeline_options {
 	bool host;         /* also the calls that launch tasks */
-	bool anonymous;    /* no names of hosts */
+	bool anonymous;    /* no names of hosts, and no paths */
 	const bool *ranks; /* by index in the run: which are written; NULL: all */
 	bool has_only;     /* one step alone, */
 	np_str only;       /* this one */

@@ -5,6 +5,7 @@
 #include "cli/command/cmd.h"
 #include "cli/command/output.h"
 #include "cli/prepare/phases.h"
+#include "page_aliases.h"
 #include "page_assets.h"
 #include "page_model.h"
 
@@ -14,99 +15,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-/* --- names that are not mailed ---------------------------------------------------------------- */
-
-/* A text and what stands for it. */
-struct page_alias {
-	const char *name;
-	char instead[32];
-};
-
-struct page_aliases {
-	NP_VEC(struct page_alias) list; /* the longest first */
-};
-
-static int add_alias(struct page_aliases *aliases, const char *name, const char *kind,
-		     size_t number, struct np_err *err)
-{
-	struct page_alias *alias;
-
-	if (!name || strlen(name) < 2)
-		return NP_OK;
-	for (size_t i = 0; i < aliases->list.count; i++) {
-		if (strcmp(aliases->list.item[i].name, name) == 0)
-			return NP_OK;
-	}
-	alias = np_vec_add(&aliases->list, err);
-	if (!alias)
-		return NP_E_NOMEM;
-	alias->name = name;
-	(void)snprintf(alias->instead, sizeof(alias->instead), "%s-%zu", kind, number);
-	return NP_OK;
-}
-
-static int by_length(const void *left, const void *right)
-{
-	const struct page_alias *a = left;
-	const struct page_alias *b = right;
-	size_t length[] = { strlen(a->name), strlen(b->name) };
-
-	if (length[0] != length[1])
-		return length[0] < length[1] ? 1 : -1;
-	return strcmp(a->name, b->name);
-}
-
-/* Hosts, paths of ranks and of the run, and what the user called it. */
-static int find_aliases(const struct np_run *run, const struct np_run_page_options *options,
-			struct page_aliases *ret, struct np_err *err)
-{
-	size_t hosts = 0;
-	int rc = add_alias(ret, options->input, "run", 0, err);
-
-	if (rc == NP_OK)
-		rc = add_alias(ret, options->base, "base", 0, err);
-	for (size_t i = 0; i < run->roots.count && rc == NP_OK; i++)
-		rc = add_alias(ret, run->roots.item[i], "run", i, err);
-	for (size_t i = 0; i < run->sources.count && rc == NP_OK; i++) {
-		const struct np_source_files *source = &run->sources.item[i];
-		const char *base = source->dir ? strrchr(source->dir, '/') : NULL;
-		size_t before = ret->list.count;
-
-		rc = add_alias(ret, source->dir, "capture", i, err);
-		if (rc == NP_OK && base)
-			rc = add_alias(ret, base + 1, "capture", i, err);
-		before = ret->list.count;
-		if (rc == NP_OK && run->ranks[i])
-			rc = add_alias(ret, np_run_text(run, run->ranks[i]->host_name), "host",
-				       hosts, err);
-		hosts += ret->list.count > before;
-		if (rc == NP_OK)
-			rc = add_alias(ret, source->host, "host", hosts, err);
-	}
-	if (ret->list.count > 0)
-		qsort(ret->list.item, ret->list.count, sizeof(*ret->list.item), by_length);
-	return rc;
-}
-
-static bool is_word(char c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-/* The alias of what stands at `text`, as a word of its own; NULL for none. */
-static const struct page_alias *alias_at(const struct page_aliases *aliases, const char *text,
-					 char before)
-{
-	for (size_t i = 0; i < aliases->list.count; i++) {
-		const struct page_alias *alias = &aliases->list.item[i];
-		size_t length = strlen(alias->name);
-
-		if (strncmp(text, alias->name, length) == 0 && !is_word(text[length]) &&
-		    !is_word(before))
-			return alias;
-	}
-	return NULL;
-}
+/* --- without names --------------------------------------------------------------------------- */
 
 /* Length of the JSON string at `text`, with its quotes. */
 static size_t string_length(const char *text)
@@ -116,40 +25,6 @@ static size_t string_length(const char *text)
 	while (text[i] && text[i] != '"')
 		i += text[i] == '\\' && text[i + 1] ? 2 : 1;
 	return text[i] ? i + 1 : i;
-}
-
-/*
- * Length of a path that begins here, 0 for none: calls in evidence name files of the user. A
- * leaf such as comm/dp/wait is none, as it does not begin with a slash; what is in a document's
- * address is none either. The last part stays.
- */
-static size_t path_length(const char *text, char before)
-{
-	size_t length = strcspn(text, " \"\\,;:()<>'");
-	const char *last = memrchr(text, '/', length);
-
-	if (*text != '/' || is_word(before) || strchr("/:.*_-)", before) || !is_word(text[1]) ||
-	    last == text)
-		return 0;
-	return (size_t)(last - text);
-}
-
-/* A value without what names somebody. */
-static void put_anonymous_text(struct np_buf *buf, const char *at, const char *end,
-			       const struct page_aliases *aliases)
-{
-	while (at < end) {
-		const struct page_alias *alias = alias_at(aliases, at, at[-1]);
-		size_t path = alias ? 0 : path_length(at, at[-1]);
-
-		if (alias)
-			np_buf_add(buf, alias->instead);
-		else if (path > 0)
-			np_buf_add(buf, "\u2026");
-		else
-			np_buf_add_char(buf, *at);
-		at += alias ? strlen(alias->name) : path > 0 ? path : 1;
-	}
 }
 
 /* Values only: a host may be called like a key. */
@@ -162,7 +37,7 @@ static void put_anonymous(struct np_buf *buf, const char *json, const struct pag
 		if (length == 1 || *end == ':')
 			np_buf_add_bytes(buf, at, length);
 		else
-			put_anonymous_text(buf, at, end, aliases);
+			page_aliases_put(buf, aliases, at, length);
 		at = end;
 	}
 }
@@ -318,10 +193,10 @@ static int keep(struct np_run_page *page, const struct np_analysis *analysis,
 	int rc = run ? NP_OK : NP_E_NOMEM;
 
 	if (rc == NP_OK && options->anonymous)
-		rc = find_aliases(analysis->run, options, &aliases, err);
+		rc = page_aliases_find(analysis->run, options->input, options->base, &aliases, err);
 	if (rc == NP_OK && options->anonymous)
 		put_anonymous(&anonymous, json, &aliases);
-	np_vec_release(&aliases.list);
+	page_aliases_release(&aliases);
 	if (rc < 0)
 		return rc;
 	*run = anonymous.failed ? NULL : strdup(options->anonymous ? anonymous.text : json);

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Looks at pages of `npuprof report` in a headless Chromium.
 
-    page_browser.py <page> <cluster.json> <chinese page> <hostile page> <directory for scratch>
+    page_browser.py <page> <cluster.json> <chinese page> <hostile page> <directory for scratch> \
+        <page of compare> <page of advisor> <page of phases>
 
 Prints what is wrong, a line each, and "seen N" at the end: N things were checked.
 """
@@ -15,7 +16,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 
-page, cluster_path, chinese, hostile, scratch = sys.argv[1:6]
+page, cluster_path, chinese, hostile, scratch, compared, advised, phased = sys.argv[1:9]
 seen = 0
 
 
@@ -77,6 +78,11 @@ def look_at_figures(driver, cluster):
     strips = driver.find_elements(By.CSS_SELECTOR, "#chart-pipeline rect.mark")
     check("marks of the pipeline", len(strips), sum(len(strip["slices"]) for strip in charts["pipeline"]["values"]))
     check("stages", len(charts["pipeline"]["values"]), 2)
+    frequencies = driver.find_elements(By.CSS_SELECTOR, "#chart-frequency rect.mark")
+    check("marks of the frequency", len(frequencies), ranks)
+    check("sections", [each.get_attribute("id") for each in driver.find_elements(By.CSS_SELECTOR, "main > section")],
+          ["next", "parts", "heat", "waiting", "links", "pipeline", "repairs", "findings", "frequency", "trust", "glossary"])
+    check("style attributes", len(driver.find_elements(By.CSS_SELECTOR, "main [style], header [style]")), 0)
     check("findings", len(driver.find_elements(By.CSS_SELECTOR, "#findings details[data-rule]")), charts["findings"]["marks"])
 
 
@@ -114,7 +120,10 @@ def use_it(driver, data):
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark"}]})
     dark = driver.execute_script("return getComputedStyle(document.body).backgroundColor")
     check("dark is another colour", light != dark)
-    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    check("printed without controls", [each.is_displayed() for each in driver.find_elements(By.CSS_SELECTOR, "nav, select, button")].count(True), 0)
+    check("printed with evidence", all(each.is_displayed() for each in driver.find_elements(By.CSS_SELECTOR, "#findings details > p")))
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
 
 
 def look_at_chinese(driver):
@@ -128,6 +137,37 @@ def look_at_hostile(driver):
     open_page(driver, hostile)
     check("no element of a name", len(driver.find_elements(By.CSS_SELECTOR, "img, iframe, object, embed")), 0)
     check("the name is text", "<img src=x" in driver.execute_script("return document.body.textContent"))
+
+
+def look_at_difference(driver):
+    """The page of compare: the difference first, and its charts say what the data do."""
+    open_page(driver, compared)
+    _, data = data_of(compared)
+    difference = data["difference"]
+    charts = driver.execute_script("return window.npuprofCharts")
+    check("first section of compare", driver.find_element(By.CSS_SELECTOR, "main > section").get_attribute("id"), "difference")
+    steps = [sum(side) for side in charts["twobars"]["values"]]
+    check("two bars", steps, [difference["step"]["base_ns"], difference["step"]["new_ns"]])
+    rows = charts["difference"]["values"]
+    check("waterfall", rows[0][1] + sum(row[1] for row in rows[1:-1]), rows[-1][1])
+    check("marks of the waterfall", len(driver.find_elements(By.CSS_SELECTOR, "#chart-difference rect.mark")), len(rows))
+    cells = driver.find_elements(By.CSS_SELECTOR, "#chart-changes rect.mark")
+    check("change map", {int(c.get_attribute("data-rank")): int(c.get_attribute("data-ns")) for c in cells},
+          {r["new_rank"]: r["own_new_ns"] - r["own_base_ns"] for r in difference["ranks"]})
+    check("gate", "fail" in driver.find_element(By.ID, "gate").text)
+
+
+def look_at_phases(driver):
+    open_page(driver, phased)
+    _, data = data_of(phased)
+    select = Select(driver.find_element(By.ID, "phase"))
+    check("phases to choose", [option.text for option in select.options], [each["phase"] for each in data["phases"]])
+    select.select_by_index(2)
+    check("another phase is drawn", driver.find_element(By.ID, "verdict").text, " ".join(data["phases"][2]["verdict"]["text"].split()))
+    check("its figures", driver.execute_script("return window.npuprofCharts.heat.values"), data["phases"][2]["cells"]["computing_ns"])
+    check("one page for all", len(driver.find_elements(By.CSS_SELECTOR, "#heat")), 1)
+    check("table of the phases", len(driver.find_elements(By.CSS_SELECTOR, "#phases table:first-child tbody tr")) >= 3)
+    check("choosing leaves no message", [each["message"] for each in driver.get_log("browser")], [])
 
 
 def look_at_many(driver, text, data):
@@ -164,6 +204,10 @@ try:
     use_it(driver, data)
     look_at_chinese(driver)
     look_at_hostile(driver)
+    look_at_difference(driver)
+    look_at_phases(driver)
+    open_page(driver, advised)
+    check("first section of advisor", driver.find_element(By.CSS_SELECTOR, "main > section").get_attribute("id"), "findings")
     look_at_many(driver, text, data)
 finally:
     driver.quit()

@@ -91,6 +91,27 @@ for host in $hosts; do
 done
 expect_equal "$(data "$work/anonymous.html" 'len(set(d["lanes"]["host"]))')" 2
 
+behaviour 'nor does it name a job, a path of the code or a base; the trace beside it neither'
+mkdir "$work/secretjob"
+run "$synth" -q -o "$work/secretjob/run" --ranks 2 --steps 2 --layers 2 --slow-rank 1:1.5 --manifest
+python3 - "$work/secretjob/run/npuprof_manifest.json" <<'EOF'
+import json, sys
+manifest = json.load(open(sys.argv[1]))
+manifest["job"] = "moonshot"
+json.dump(manifest, open(sys.argv[1], "w"))
+EOF
+while read -r db; do
+	sqlite3 "$db" "UPDATE STRING_IDS SET value = '/home/ada/moonshot/train.py(33): forward' WHERE value LIKE 'MatMul%'"
+done < <(find "$work/secretjob" -name 'ascend_pytorch_profiler_*.db')
+run "$npuprof" report -q -d "$work/secretjob/run" --base "$work/run" --anonymize --timeline -o "$work/secret.html"
+expect_exit 0
+gzip -dc "$work/secret.timeline.json.gz" >"$work/secret.json"
+for name in secretjob moonshot /home/ada "$work" host0; do
+	expect_equal "$name $(grep -c -- "$name" "$work/secret.html")" "$name 0"
+	expect_equal "$name $(grep -c -- "$name" "$work/secret.json")" "$name 0"
+done
+expect_equal "$(($(grep -c 'train.py(33)' "$work/secret.html") > 0))" 1
+
 behaviour 'a rank that cannot be read is on the page, and the status is 3'
 cp -r "$work/run" "$work/damaged"
 db=$(find "$work/damaged" -name 'ascend_pytorch_profiler_2.db')
