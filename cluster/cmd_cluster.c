@@ -7,9 +7,11 @@
 #include "cli/prepare/phases.h"
 #include "cli/prepare/prepare.h"
 #include "cli/prepare/single_card.h"
-#include "cluster/present/cluster_report_vendor.h"
+#include "cluster/present/cluster_report_archive.h"
 
 #include "npuprof/text.h"
+
+#include <inttypes.h>
 
 struct cluster_options {
 	struct np_common common;
@@ -23,6 +25,8 @@ struct cluster_options {
 	struct np_opt_list picks;
 	const char *base;
 	int export; /* enum export */
+	bool no_db;
+	int64_t db_rows;
 };
 
 enum export {
@@ -121,6 +125,23 @@ static const struct np_opt own_options[] = {
 		.choices = exports,
 		.preset = "db",
 	},
+	{
+		.name = "no-db",
+		.kind = NP_OPT_FLAG,
+		.offset = offsetof(struct cluster_options, no_db),
+		.help = "write no merged database",
+	},
+	{
+		.name = "db-rows",
+		.kind = NP_OPT_INTEGER,
+		.offset = offsetof(struct cluster_options, db_rows),
+		.value = "N",
+		.help = "leave np_instance and np_wait out of the merged database where they would "
+			"have more rows; tables that MindStudio Insight reads are always whole",
+		.preset = "2000000",
+		.low = 0,
+		.high = INT64_MAX,
+	},
 };
 
 static const struct np_opt_group groups[] = {
@@ -210,9 +231,12 @@ static int analyse(const struct cluster_options *options, struct np_analysis **r
 		rc = prepare_device_time(*ret, (size_t)options->common.jobs, err);
 	if (rc == NP_OK && np_modes_compare(options->modes))
 		rc = analyse_base(options, &base, &other, err);
-	return rc < 0 ? rc
-		      : run_modes(options, options->modes, base ? base->tables : NULL, *ret,
-				  ret_modes, err);
+	if (rc == NP_OK)
+		rc = run_modes(options, options->modes, base ? base->tables : NULL, *ret, ret_modes,
+			       err);
+	if (rc == NP_OK)
+		np_timings_lap(&(*ret)->run->timings, NP_TIMED_TABLES);
+	return rc;
 }
 
 /* What is shown by itself, and then the tables of the modes. */
@@ -266,35 +290,83 @@ static void say_notes(const struct np_analysis *analysis, const struct cluster_o
 		prepare_say_notes(&options->common, &analysis->run->notes, np_mode_summary);
 }
 
-static int write_files(const struct cluster_report *report, const struct cluster_options *options,
-		       char **ret_database, struct report_paths *paths, struct np_err *err)
+/* Tables of ours that grow with operators are left out where they would be what takes longest. */
+static void limit_rows(struct np_analysis *analysis, const struct cluster_options *options)
 {
-	char *directory = prepare_output(&options->common, NULL);
-	int rc;
+	size_t rows = np_cluster_operator_rows(analysis);
 
-	if (!directory)
-		return np_fail_nomem(err, "the output directory");
-	rc = report_database(report, directory, ret_database, err);
-	if (rc == NP_OK && options->common.format == NP_OUTPUT_CSV && options->common.output)
-		rc = report_csv_files(report, directory, err);
-	if (rc == NP_OK && options->export == EXPORT_TEXT)
-		rc = report_text_files(report, directory, err);
-	if (rc == NP_OK && options->export == EXPORT_TEXT && options->common.vendor_files)
-		rc = report_vendor_files(report, directory, paths, err);
+	if (options->no_db || (int64_t)rows <= options->db_rows)
+		return;
+	analysis->operators_left_out = true;
+	np_note_add(&analysis->run->notes, NP_NOTE_WARNING, NP_NO_RANK,
+		    analysis->run->roots.item[0], "np_wait",
+		    "%zu rows of matched operators are more than --db-rows %" PRId64
+		    ": np_instance and np_wait are left out of the database",
+		    rows, options->db_rows);
+}
+
+static int begin_files(const struct cluster_report *report, const struct cluster_options *options,
+		       struct report_archive **ret, struct np_err *err)
+{
+	bool text = options->export == EXPORT_TEXT;
+	char *directory = prepare_output(&options->common, NULL);
+	const struct report_archive_options what = {
+		.directory = directory,
+		.database = !options->no_db,
+		.csv = options->common.format == NP_OUTPUT_CSV && options->common.output,
+		.text = text,
+		.vendor = text && options->common.vendor_files,
+	};
+	int rc = directory ? report_archive_begin(report, &what, ret, err)
+			   : np_fail_nomem(err, "the output directory");
+
 	free(directory);
 	return rc;
 }
 
-/* What cannot be written does not take away what can be printed. */
+/* Wait until all is written; what cannot be does not take away what can be printed. */
+static void end_files(struct report_archive *archive, struct cluster_report *report, int *status)
+{
+	struct np_err problem = NP_ERR_INIT;
+
+	if (!archive ||
+	    report_archive_wait(archive, &report->analysis->run->timings, &problem) >= 0)
+		return;
+	report->database = NULL;
+	*status = np_report(np_exit_unwritten(&problem), "%s", problem.text);
+}
+
+/* The result on stdout, and what can only be said behind it. */
+static int print_all(struct cluster_report *report, const struct cluster_options *options,
+		     struct np_timings *timings, struct np_err *err)
+{
+	struct np_thread_time time;
+	int rc;
+
+	np_timings_begin_beside(&time);
+	rc = print(report, options, err);
+	(void)fflush(np_output_stream()); /* np_output_end() says what hinders it */
+	np_timings_end_beside(&time);
+	np_timings_add_beside(timings, NP_TIMED_PRINT, &time);
+	return rc;
+}
+
+/*
+ * A page is printed while the files are written: it says what is to be known of them before.
+ * Who reads another form may go on to the files, so they are there first.
+ */
 static int present(struct np_analysis *analysis, const struct np_modes *modes,
 		   const struct cluster_options *options)
 {
-	struct np_err problem = NP_ERR_INIT;
+	static const struct report_paths no_paths;
+	NP_CLEANUP(report_archive_freep) struct report_archive *archive = NULL;
+	struct np_run *run = analysis->run;
+	bool early = options->common.format == NP_OUTPUT_TABLE;
 	struct np_err err = NP_ERR_INIT;
 	struct cluster_report report = {
 		.analysis = analysis,
 		.modes = modes,
-		.input = prepare_input(&options->common, analysis->run),
+		.input = prepare_input(&options->common, run),
 		.dirs = options->common.dirs.item,
 		.dir_count = options->common.dirs.count,
 		.phase = options->common.phase_part,
@@ -303,25 +375,33 @@ static int present(struct np_analysis *analysis, const struct np_modes *modes,
 		.color = np_common_color(&options->common, stdout),
 		.verbose = options->common.verbose > 0,
 	};
-	struct report_paths paths = { 0 };
-	char *database = NULL;
-	int status = prepare_status(analysis->run);
+	int status = prepare_status(run);
+	int rc = NP_OK;
 
-	if (write_files(&report, options, &database, &paths, &problem) < 0)
-		status = np_report(np_exit_unwritten(&problem), "%s", problem.text);
+	limit_rows(analysis, options);
+	if (begin_files(&report, options, &archive, &err) < 0)
+		status = np_report(np_exit_unwritten(&err), "%s", err.text);
+	report.database = archive ? report_archive_database(archive) : NULL;
 	say_notes(analysis, options);
-	report.database = database;
-	if ((options->common.format == NP_OUTPUT_JSON && np_analysis_explain(analysis, &err) < 0) ||
-	    print(&report, options, &err) < 0 ||
-	    report_answer(&report, &paths, options->common.phase_part, &err) < 0)
+	if (options->common.format == NP_OUTPUT_JSON)
+		rc = np_analysis_explain(analysis, &err);
+	if (!early)
+		end_files(archive, &report, &status);
+	if (rc == NP_OK)
+		rc = print_all(&report, options, &run->timings, &err);
+	if (early)
+		end_files(archive, &report, &status);
+	if (rc == NP_OK)
+		rc = report_answer(&report, archive ? report_archive_paths(archive) : &no_paths,
+				   options->common.phase_part, &err);
+	if (rc < 0)
 		status = err.code == NP_E_USAGE ? np_cmd_usage(&np_cmd_cluster, "%s", err.text)
 						: np_report(NP_EXIT_FAILED, "%s", err.text);
 	if (np_modes_compare(options->modes) && options->common.format == NP_OUTPUT_TABLE)
 		(void)fprintf(np_output_stream(),
 			      "\n'npuprof compare %s %s' explains the difference\n", options->base,
 			      options->common.dirs.item[0]);
-	report_paths_release(&paths);
-	free(database);
+	prepare_say_timings(&options->common, &run->timings);
 	return status;
 }
 

@@ -231,9 +231,12 @@ int prepare_run(const struct np_common *common, const struct np_opt_list *picks,
 	*ret = np_run_new();
 	if (!*ret)
 		return np_fail_nomem(err, "the run");
+	np_timings_start(&(*ret)->timings);
 	rc = discover(*ret, common, picks, err);
+	np_timings_lap(&(*ret)->timings, NP_TIMED_DISCOVER);
 	if (rc == NP_OK)
 		rc = load(*ret, common, err);
+	np_timings_lap_load(&(*ret)->timings);
 	if (rc == NP_OK) {
 		np_manifest_note(*ret);
 		np_run_note_forms(*ret);

@@ -8,6 +8,7 @@
 
 #include "npuprof/analysis.h"
 #include "npuprof/notes.h"
+#include "npuprof/timings.h"
 
 /*
  * Load the run that the options name, with a line of progress. Options that need no data are
@@ -54,6 +55,9 @@ void prepare_say_notes(const struct np_common *common, const struct np_notes *no
  * because it would be read from their profiles. Returns how many.
  */
 size_t prepare_note_summaries(struct np_run *run, const char *what, const char *missing);
+
+/* With -v: how long each stage took; said last. */
+void prepare_say_timings(const struct np_common *common, const struct np_timings *timings);
 
 /* 3 if something could not be used, else 0. */
 int prepare_status(const struct np_run *run);

@@ -59,8 +59,10 @@ static int align(struct np_analysis *analysis, const struct np_manifest *manifes
 		 struct np_err *err)
 {
 	NP_CLEANUP(np_peers_freep) struct np_peers *peers = NULL;
+	struct np_timings *timings = &analysis->run->timings;
 	int rc = np_align_build(analysis->run, threads, &analysis->align, err);
 
+	np_timings_lap(timings, NP_TIMED_MATCH);
 	if (rc == NP_OK)
 		rc = np_clock_build(analysis->align, manifest, threads, &analysis->clock, err);
 	if (rc == NP_OK)
@@ -72,24 +74,29 @@ static int align(struct np_analysis *analysis, const struct np_manifest *manifes
 			rc = np_clock_build(analysis->align, manifest, threads, &analysis->clock,
 					    err);
 	}
+	np_timings_lap(timings, NP_TIMED_CLOCK);
 	if (rc == NP_OK)
 		rc = np_waits_measure(analysis->align, analysis->clock, threads, &analysis->waits,
 				      err);
+	np_timings_lap(timings, NP_TIMED_WAITS);
 	return rc;
 }
 
 static int measure(struct np_analysis *analysis, size_t threads, struct np_err *err)
 {
+	struct np_timings *timings = &analysis->run->timings;
 	int rc = np_charges_measure(analysis->align, analysis->clock, &analysis->waits,
 				    np_cluster_world(analysis->cluster), threads,
 				    &analysis->charges, err);
 
+	np_timings_lap(timings, NP_TIMED_WAITS);
 	if (rc == NP_OK)
 		rc = np_root_cause_measure(analysis->align, analysis->clock, &analysis->waits,
 					   &analysis->charges, threads, &analysis->causes, err);
 	if (rc == NP_OK)
 		rc = np_charge_sums_measure(analysis->cluster, analysis->align, &analysis->charges,
 					    &analysis->causes, &analysis->charge_sums, err);
+	np_timings_lap(timings, NP_TIMED_ROOT_CAUSE);
 	if (rc == NP_OK)
 		rc = np_partition_measure(analysis->cluster, analysis->align, &analysis->waits,
 					  &analysis->partition, err);
@@ -271,6 +278,7 @@ int np_analysis_build(struct np_run *run, const struct np_manifest *manifest, si
 		return np_fail_nomem(err, "the analysis");
 	}
 	analysis->run = run;
+	np_timings_start(&run->timings);
 	rc = np_cluster_build(run, &analysis->cluster, err);
 	/* The collector knows how many ranks it started. */
 	if (rc == NP_OK && manifest && analysis->cluster->parallel.world == 0) {
@@ -283,14 +291,18 @@ int np_analysis_build(struct np_run *run, const struct np_manifest *manifest, si
 		rc = align(analysis, manifest, threads, err);
 	if (rc == NP_OK)
 		rc = short_captures_find(run, analysis->cluster, analysis->align, err);
+	np_timings_lap(&run->timings, NP_TIMED_MATCH);
 	if (rc == NP_OK)
 		rc = measure(analysis, threads, err);
 	if (rc == NP_OK)
 		rc = measure_parts(analysis, err);
+	np_timings_lap(&run->timings, NP_TIMED_PARTS);
 	if (rc == NP_OK)
 		rc = replay(analysis, threads, err);
+	np_timings_lap(&run->timings, NP_TIMED_REPLAY);
 	if (rc == NP_OK)
 		rc = summarise(analysis, err);
+	np_timings_lap(&run->timings, NP_TIMED_VERDICT);
 	if (rc < 0)
 		return rc;
 	analysis->version = "";

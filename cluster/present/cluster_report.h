@@ -110,9 +110,8 @@ int report_list_shown(const struct cluster_report *report, struct report_list *r
 int report_list_all(const struct cluster_report *report, struct report_list *ret,
 		    struct np_err *err) NP_MUST_USE;
 
-/* Write `<directory>/cluster_analysis.db`, making the directory if need be. */
-int report_database(const struct cluster_report *report, const char *directory, char **ret_path,
-		    struct np_err *err) NP_MUST_USE;
+/* The relation of a table as it is written: without rows, if they are left out. */
+struct np_relation report_written(const struct report_table *table);
 
 /* NP_E_USAGE, listing those there are, if no run has such a table, whatever its modes. */
 int report_check_table(const char *name, uint64_t modes, struct np_err *err) NP_MUST_USE;

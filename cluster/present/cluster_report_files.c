@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes what tables there are: the merged database, CSV on stdout and in files. */
+/* What tables there are, and writing them as CSV on stdout and in files. */
 #include "cluster_report.h"
 
-#include "npuprof/db.h"
 #include "npuprof/lock.h"
 #include "npuprof/text.h"
 
@@ -38,8 +37,11 @@ static bool is_listed(const struct report_list *list, const struct np_relation *
 }
 
 /* Times of operators and links are many rows: those of a mode that was not asked for stay out. */
-static bool is_left_out(const struct np_relation *relation, const struct np_modes *modes)
+static bool is_left_out(const struct np_relation *relation, const struct np_analysis *analysis,
+			const struct np_modes *modes)
 {
+	if (np_table_is_of_operators(relation))
+		return analysis->operators_left_out;
 	if (relation == &np_table_communication_time ||
 	    relation == &np_table_communication_bandwidth)
 		return !np_modes_want_times(modes->options.modes);
@@ -55,10 +57,11 @@ int report_list_all(const struct cluster_report *report, struct report_list *ret
 
 	for (size_t i = 0; i < np_cluster_relation_count && rc == NP_OK; i++) {
 		const struct np_relation *relation = np_cluster_relations[i];
-		const struct report_table table = { .relation = relation,
-						    .model = report->analysis,
-						    .left_out =
-							    is_left_out(relation, report->modes) };
+		const struct report_table table = {
+			.relation = relation,
+			.model = report->analysis,
+			.left_out = is_left_out(relation, report->analysis, report->modes)
+		};
 
 		if (np_cluster_relation_applies(relation, report->analysis->cluster) &&
 		    !is_listed(ret, relation))
@@ -75,50 +78,13 @@ static int produce_nothing(const void *model, struct np_sink *sink, struct np_er
 	return NP_OK;
 }
 
-/* The relation as it is written: without rows, if nobody asked for them. */
-static struct np_relation written(const struct report_table *table)
+struct np_relation report_written(const struct report_table *table)
 {
 	struct np_relation relation = *table->relation;
 
 	if (table->left_out)
 		relation.produce = produce_nothing;
 	return relation;
-}
-
-static int write_database(const struct report_list *sources, const char *path, struct np_err *err)
-{
-	NP_CLEANUP(np_db_writer_abortp) struct np_db_writer *writer = NULL;
-	int rc = np_db_writer_open(path, &writer, err);
-
-	for (size_t i = 0; i < sources->list.count && rc == NP_OK; i++) {
-		const struct np_relation relation = written(&sources->list.item[i]);
-
-		rc = np_relation_write(&relation, sources->list.item[i].model,
-				       np_db_writer_sink(writer), err);
-	}
-	return rc < 0 ? rc : np_db_writer_commit(NP_STEAL(writer), err);
-}
-
-int report_database(const struct cluster_report *report, const char *directory, char **ret_path,
-		    struct np_err *err)
-{
-	struct report_list sources = { 0 };
-	char *path;
-	int rc = report_make_directory(directory, err);
-
-	if (rc < 0)
-		return rc;
-	if (asprintf(&path, "%s/cluster_analysis.db", directory) < 0)
-		return np_fail_nomem(err, directory);
-	rc = report_list_all(report, &sources, err);
-	if (rc == NP_OK)
-		rc = write_database(&sources, path, err);
-	np_vec_release(&sources.list);
-	if (rc < 0)
-		free(path);
-	else
-		*ret_path = path;
-	return rc;
 }
 
 /* --- CSV ------------------------------------------------------------------------------------- */
@@ -222,7 +188,7 @@ static int with_table(const struct cluster_report *report, const char *table,
 	       strcmp(sources.list.item[at].relation->name, table) != 0)
 		at++;
 	if (rc == NP_OK && at < sources.list.count) {
-		const struct np_relation relation = written(&sources.list.item[at]);
+		const struct np_relation relation = report_written(&sources.list.item[at]);
 
 		rc = write(&relation, sources.list.item[at].model, context, err);
 	} else if (rc == NP_OK) {
@@ -285,7 +251,7 @@ int report_csv_files(const struct cluster_report *report, const char *directory,
 	if (rc == NP_OK)
 		rc = report_list_all(report, &sources, err);
 	for (size_t i = 0; i < sources.list.count && rc == NP_OK; i++) {
-		const struct np_relation relation = written(&sources.list.item[i]);
+		const struct np_relation relation = report_written(&sources.list.item[i]);
 
 		rc = np_csv_write_below(&relation, sources.list.item[i].model, directory, err);
 	}

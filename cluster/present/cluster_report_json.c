@@ -3,6 +3,7 @@
 #include "cluster_report.h"
 
 #include "cli/prepare/input_json.h"
+#include "cli/prepare/timings_json.h"
 #include "cli/prepare/trust_json.h"
 #include "cli/prepare/verdict_json.h"
 #include "whatif_report.h"
@@ -531,6 +532,7 @@ int report_json(const struct cluster_report *report, FILE *stream, struct np_err
 		rc = whatif_put_json(&out, analysis, err);
 	put_breakdown(&out, &analysis->breakdown);
 	put_device_time(&out, analysis->device_time);
+	put_timings_json(&out, report->verbose ? &analysis->run->timings : NULL);
 	if (rc == NP_OK)
 		rc = report_put_modes(&out, report, err);
 	np_jsonout_end(&out);

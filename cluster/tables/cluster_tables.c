@@ -47,6 +47,21 @@ bool np_cluster_relation_applies(const struct np_relation *relation,
 	return relation != &np_table_base_info || np_cluster_has_base_info(cluster);
 }
 
+bool np_table_is_of_operators(const struct np_relation *relation)
+{
+	return relation == &np_table_instance || relation == &np_table_wait;
+}
+
+size_t np_cluster_operator_rows(const struct np_analysis *analysis)
+{
+	const struct np_align *align = analysis->align;
+	size_t members = 0;
+
+	for (size_t i = 0; align && i < align->instances.count; i++)
+		members += align->instances.item[i].count;
+	return members;
+}
+
 uint32_t np_vendor_step(const struct np_rank *rank, uint32_t step)
 {
 	return np_steps_are_ours(rank->steps_from) ? 0 : step;

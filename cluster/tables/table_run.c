@@ -332,6 +332,7 @@ static int produce_info(const void *model, struct np_sink *sink, struct np_err *
 		{ "ranks_found", found },
 		{ "ranks_used", used },
 		{ "steps_chosen", run->steps_chosen ? "1" : "0" },
+		{ "operators_left_out", analysis->operators_left_out ? "1" : "0" },
 		{ "step_basis", np_basis_name(analysis->spreads.basis) },
 		{ "verdict_kind", np_verdict_kind_name(verdict) },
 		{ "verdict_reason", verdict->reason },

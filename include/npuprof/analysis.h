@@ -65,6 +65,9 @@ struct np_analysis {
 
 	struct np_device_time *device_time; /* NULL unless a command has read it */
 
+	/* The merged database has no rows of operators (np_cluster_operator_rows()): too many. */
+	bool operators_left_out;
+
 	const char *version;  /* of the program; "" until somebody sets it */
 	char fingerprint[17]; /* of the input files */
 };

@@ -39,6 +39,12 @@ extern const size_t np_cluster_relation_count;
 bool np_cluster_relation_applies(const struct np_relation *relation,
 				 const struct np_cluster *cluster);
 
+/* Has it a row for each matched operator, of which Insight reads nothing? They may be left out. */
+bool np_table_is_of_operators(const struct np_relation *relation);
+
+/* How many rows the longer of those tables has. */
+size_t np_cluster_operator_rows(const struct np_analysis *analysis);
+
 /* The leaf of a piece of the critical path: "compute", "free/host", "comm/tp/transfer". */
 void np_path_leaf(const struct np_analysis *analysis, const struct np_path_piece *piece, char *ret,
 		  size_t size);

@@ -6,6 +6,7 @@
 #include "npuprof/iteration.h"
 #include "npuprof/notes.h"
 #include "npuprof/strtab.h"
+#include "npuprof/timings.h"
 #include "npuprof/vec.h"
 
 /*
@@ -128,6 +129,7 @@ struct np_run {
 	struct np_distributed *distributed;
 	const struct np_distributed_calls *distributed_calls;
 	struct np_notes notes;
+	struct np_timings timings; /* of what was done with it so far */
 };
 
 struct np_run *np_run_new(void) NP_MUST_USE;

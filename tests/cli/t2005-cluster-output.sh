@@ -48,7 +48,7 @@ mine.txt'
 
 behaviour 'JSON has every field of the contract; what is not measured is null or empty'
 expect_equal "$(sqlite3 :memory: "SELECT group_concat(key, ' ') FROM json_each(readfile('$work/j1'))")" \
-	'schema input trust step_basis steps_from steps communicators roles stragglers verdict unattributed_ns charges links pipeline experts memory job_findings replay whatif critical_path efficiency breakdown device_time'
+	'schema input trust step_basis steps_from steps communicators roles stragglers verdict unattributed_ns charges links pipeline experts memory job_findings replay whatif critical_path efficiency breakdown device_time timings'
 expect_equal "$(sqlite3 :memory: "SELECT group_concat(key, ' ') FROM json_each(readfile('$work/j1'), '\$.steps[0].ranks[0]')")" \
 	'rank device host computing_ns communication_ns communication_not_overlapped_ns overlapped_ns free_ns bubble_ns stage_ns preparing_ns span_ns iteration_ns between_ns source host_step_ns e2e_ns partition dp pp tp cp ep'
 expect_equal "$(sqlite3 :memory: "SELECT group_concat(key, ' ') FROM json_each(readfile('$work/j1'), '\$.communicators[0].steps[0]')")" \

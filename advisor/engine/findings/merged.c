@@ -56,6 +56,7 @@ bool adv_merged_is_fresh(const char *path, const struct np_run *discovered, cons
 			strcmp(value_of(&rows, "npuprof_version"), version) == 0 &&
 			strcmp(value_of(&rows, "ranks_used"), ranks) == 0 &&
 			strcmp(value_of(&rows, "steps_chosen"), "0") == 0 &&
+			strcmp(value_of(&rows, "operators_left_out"), "0") == 0 &&
 			find_value(&rows, "verdict_kind");
 	}
 	adv_rows_release(&rows);
