@@ -26,6 +26,7 @@ struct cluster_options {
 	const char *base;
 	int export; /* enum export */
 	bool no_db;
+	bool add; /* no option: the database is there, but for the tables of the modes */
 	int64_t db_rows;
 };
 
@@ -220,12 +221,68 @@ static int analyse_base(const struct cluster_options *options, struct np_modes *
 				  *ret_analysis, ret, err);
 }
 
-static int analyse(const struct cluster_options *options, struct np_analysis **ret,
+/* How much has to be known where the rest of the database is there, or not wanted. */
+static enum np_modes_need need_of(const struct cluster_options *options)
+{
+	const struct np_common *common = &options->common;
+	bool other_files = options->export == EXPORT_TEXT || common->agent ||
+			   (common->format == NP_OUTPUT_CSV && common->output);
+	bool other_rows = common->format == NP_OUTPUT_JSON ||
+			  (options->table && np_modes_of_table(options->table) == 0);
+	enum np_modes_need need = np_modes_need(options->modes);
+
+	if (other_files || other_rows)
+		return NP_MODES_ALL;
+	/* Which step an operator or a kernel is in is known when all of the rank is. */
+	if (need == NP_MODES_OPERATORS &&
+	    (common->steps.set || common->skip_steps > 0 || common->steps_from ||
+	     common->from_summaries || common->cache))
+		need = NP_MODES_RANKS;
+	return need;
+}
+
+/* Is all but the tables of the modes in the merged database already? */
+static bool is_there(const struct cluster_options *options, const struct np_run *run)
+{
+	char *path = prepare_output(&options->common, "cluster_analysis.db");
+	bool fresh = path && !options->common.steps.set && options->common.skip_steps == 0 &&
+		     !options->common.from_summaries && report_is_fresh(path, run, NP_VERSION);
+
+	free(path);
+	return fresh;
+}
+
+/*
+ * A mode alone needs little of a run, if nothing else is to be written: then only that is loaded
+ * and measured.
+ */
+static int prepare(struct cluster_options *options, struct np_analysis **ret, struct np_err *err)
+{
+	NP_CLEANUP(np_run_freep) struct np_run *run = NULL;
+	struct np_common common = options->common;
+	enum np_modes_need need = need_of(options);
+	int rc = prepare_found(&common, &options->picks, &run, err);
+
+	if (rc < 0)
+		return rc;
+	if (need != NP_MODES_ALL && !options->no_db) {
+		options->add = is_there(options, run);
+		need = options->add ? need : NP_MODES_ALL;
+	}
+	common.operators_only = need == NP_MODES_OPERATORS;
+	rc = prepare_loaded(&common, run, err);
+	if (rc < 0)
+		return rc;
+	return need == NP_MODES_ALL ? prepare_measures(&common, NP_STEAL(run), ret, err)
+				    : prepare_for_modes(&common, NP_STEAL(run), ret, err);
+}
+
+static int analyse(struct cluster_options *options, struct np_analysis **ret,
 		   struct np_modes **ret_modes, struct np_err *err)
 {
 	NP_CLEANUP(np_analysis_freep) struct np_analysis *other = NULL;
 	NP_CLEANUP(np_modes_freep) struct np_modes *base = NULL;
-	int rc = prepare_analysis(&options->common, &options->picks, ret, err);
+	int rc = prepare(options, ret, err);
 
 	if (rc == NP_OK && np_modes_want_report(options->modes))
 		rc = prepare_device_time(*ret, (size_t)options->common.jobs, err);
@@ -295,7 +352,7 @@ static void limit_rows(struct np_analysis *analysis, const struct cluster_option
 {
 	size_t rows = np_cluster_operator_rows(analysis);
 
-	if (options->no_db || (int64_t)rows <= options->db_rows)
+	if (options->no_db || options->add || (int64_t)rows <= options->db_rows)
 		return;
 	analysis->operators_left_out = true;
 	np_note_add(&analysis->run->notes, NP_NOTE_WARNING, NP_NO_RANK,
@@ -313,6 +370,7 @@ static int begin_files(const struct cluster_report *report, const struct cluster
 	const struct report_archive_options what = {
 		.directory = directory,
 		.database = !options->no_db,
+		.add = options->add,
 		.csv = options->common.format == NP_OUTPUT_CSV && options->common.output,
 		.text = text,
 		.vendor = text && options->common.vendor_files,

@@ -177,6 +177,7 @@ static int load(struct np_run *run, const struct np_common *common, struct np_er
 				       .watch = watch,
 				       .watch_context = &progress,
 				       .program = NP_VERSION,
+				       .operators_only = common->operators_only,
 				       .kernel_framework_op = common->kernel_framework_op };
 	char *cache = NULL;
 	np_ns begun;
@@ -220,8 +221,8 @@ static int discover(struct np_run *run, const struct np_common *common,
 	return rc;
 }
 
-int prepare_run(const struct np_common *common, const struct np_opt_list *picks,
-		struct np_run **ret, struct np_err *err)
+int prepare_found(const struct np_common *common, const struct np_opt_list *picks,
+		  struct np_run **ret, struct np_err *err)
 {
 	int rc = check(common, picks, err);
 
@@ -234,19 +235,32 @@ int prepare_run(const struct np_common *common, const struct np_opt_list *picks,
 	np_timings_start(&(*ret)->timings);
 	rc = discover(*ret, common, picks, err);
 	np_timings_lap(&(*ret)->timings, NP_TIMED_DISCOVER);
-	if (rc == NP_OK)
-		rc = load(*ret, common, err);
-	np_timings_lap_load(&(*ret)->timings);
+	return rc;
+}
+
+int prepare_loaded(const struct np_common *common, struct np_run *run, struct np_err *err)
+{
+	int rc = load(run, common, err);
+
+	np_timings_lap_load(&run->timings);
 	if (rc == NP_OK) {
-		np_manifest_note(*ret);
-		np_run_note_forms(*ret);
+		np_manifest_note(run);
+		np_run_note_forms(run);
 	}
 	/* Ranks that the user left out are not missing. */
 	if (rc == NP_OK && !common->ranks.set)
-		np_run_note_missing(*ret);
+		np_run_note_missing(run);
 	if (rc == NP_OK && common->phase_times)
-		rc = phases_gather(common->phase_times, common->phase_part, *ret, err);
+		rc = phases_gather(common->phase_times, common->phase_part, run, err);
 	return rc;
+}
+
+int prepare_run(const struct np_common *common, const struct np_opt_list *picks,
+		struct np_run **ret, struct np_err *err)
+{
+	int rc = prepare_found(common, picks, ret, err);
+
+	return rc == NP_OK ? prepare_loaded(common, *ret, err) : rc;
 }
 
 const char *prepare_input(const struct np_common *common, const struct np_run *run)
@@ -262,16 +276,32 @@ static void say_measured(np_ns time)
 	(void)np_report(0, "measured in %s", text.text);
 }
 
+/* NULL without a manifest, or with a damaged one: clocks are known from collectives. */
+static struct np_manifest *read_manifest(struct np_run *run)
+{
+	struct np_manifest *manifest = NULL;
+	struct np_err problem = NP_ERR_INIT;
+
+	(void)!np_load_manifest(run, &manifest, &problem);
+	return manifest;
+}
+
+int prepare_for_modes(const struct np_common *common, struct np_run *run, struct np_analysis **ret,
+		      struct np_err *err)
+{
+	NP_CLEANUP(np_manifest_freep) struct np_manifest *manifest = read_manifest(run);
+
+	return np_analysis_build_for_modes(run, manifest, common->operators_only,
+					   (size_t)common->jobs, ret, err);
+}
+
 int prepare_measures(const struct np_common *common, struct np_run *run, struct np_analysis **ret,
 		     struct np_err *err)
 {
-	NP_CLEANUP(np_manifest_freep) struct np_manifest *manifest = NULL;
-	struct np_err problem = NP_ERR_INIT;
+	NP_CLEANUP(np_manifest_freep) struct np_manifest *manifest = read_manifest(run);
 	np_ns begun = np_steady_ns();
 	int rc;
 
-	/* Without a manifest, or with a damaged one, clocks are known from collectives. */
-	(void)!np_load_manifest(run, &manifest, &problem);
 	rc = np_analysis_build(run, manifest, (size_t)common->jobs, ret, err);
 	if (rc == NP_OK && common->verbose > 0 && !common->quiet)
 		say_measured(np_steady_ns() - begun);

@@ -18,6 +18,12 @@
 int prepare_run(const struct np_common *common, const struct np_opt_list *picks,
 		struct np_run **ret, struct np_err *err) NP_MUST_USE;
 
+/* The two halves of it: the ranks are found, and then loaded. */
+int prepare_found(const struct np_common *common, const struct np_opt_list *picks,
+		  struct np_run **ret, struct np_err *err) NP_MUST_USE;
+int prepare_loaded(const struct np_common *common, struct np_run *run, struct np_err *err)
+	NP_MUST_USE;
+
 /* What --steps-from means. */
 int prepare_steps_from(const struct np_common *common, struct np_steps_choice *ret,
 		       struct np_err *err) NP_MUST_USE;
@@ -30,7 +36,11 @@ int prepare_steps(struct np_run *run, const struct np_common *common, struct np_
 int prepare_measures(const struct np_common *common, struct np_run *run, struct np_analysis **ret,
 		     struct np_err *err) NP_MUST_USE;
 
-/* Both. Nothing is left to the caller on failure. */
+/* The same, but only what modes are about: np_analysis_build_for_modes(). */
+int prepare_for_modes(const struct np_common *common, struct np_run *run, struct np_analysis **ret,
+		      struct np_err *err) NP_MUST_USE;
+
+/* prepare_run() and prepare_measures(). Nothing is left to the caller on failure. */
 int prepare_analysis(const struct np_common *common, const struct np_opt_list *picks,
 		     struct np_analysis **ret, struct np_err *err) NP_MUST_USE;
 

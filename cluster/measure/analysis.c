@@ -267,17 +267,20 @@ static void note_assumed(struct np_analysis *analysis)
 	}
 }
 
-int np_analysis_build(struct np_run *run, const struct np_manifest *manifest, size_t threads,
-		      struct np_analysis **ret, struct np_err *err)
+/* The run and its communicators, from which everything begins. */
+static int begin(struct np_run *run, const struct np_manifest *manifest, struct np_analysis **ret,
+		 struct np_err *err)
 {
-	NP_CLEANUP(np_analysis_freep) struct np_analysis *analysis = calloc(1, sizeof(*analysis));
+	struct np_analysis *analysis = calloc(1, sizeof(*analysis));
 	int rc;
 
 	if (!analysis) {
 		np_run_free(run);
 		return np_fail_nomem(err, "the analysis");
 	}
+	*ret = analysis;
 	analysis->run = run;
+	analysis->version = "";
 	np_timings_start(&run->timings);
 	rc = np_cluster_build(run, &analysis->cluster, err);
 	/* The collector knows how many ranks it started. */
@@ -287,6 +290,38 @@ int np_analysis_build(struct np_run *run, const struct np_manifest *manifest, si
 	}
 	if (rc == NP_OK)
 		note_assumed(analysis);
+	return rc;
+}
+
+int np_analysis_build_for_modes(struct np_run *run, const struct np_manifest *manifest,
+				bool operators_only, size_t threads, struct np_analysis **ret,
+				struct np_err *err)
+{
+	NP_CLEANUP(np_analysis_freep) struct np_analysis *analysis = NULL;
+	int rc = begin(run, manifest, &analysis, err);
+
+	if (rc == NP_OK && operators_only)
+		rc = np_align_build(run, threads, &analysis->align, err);
+	else if (rc == NP_OK)
+		rc = align(analysis, manifest, threads, err);
+	if (rc == NP_OK && !operators_only)
+		rc = short_captures_find(run, analysis->cluster, analysis->align, err);
+	if (rc < 0)
+		return rc;
+	np_timings_lap(&run->timings, NP_TIMED_MATCH);
+	*ret = NP_STEAL(analysis);
+	return NP_OK;
+}
+
+int np_analysis_build(struct np_run *run, const struct np_manifest *manifest, size_t threads,
+		      struct np_analysis **ret, struct np_err *err)
+{
+	NP_CLEANUP(np_analysis_freep) struct np_analysis *analysis = NULL;
+	int rc = begin(run, manifest, &analysis, err);
+
+	/* Without memory for it the run is gone as well. */
+	if (!analysis)
+		return rc;
 	if (rc == NP_OK)
 		rc = align(analysis, manifest, threads, err);
 	if (rc == NP_OK)
@@ -305,7 +340,6 @@ int np_analysis_build(struct np_run *run, const struct np_manifest *manifest, si
 	np_timings_lap(&run->timings, NP_TIMED_VERDICT);
 	if (rc < 0)
 		return rc;
-	analysis->version = "";
 	np_run_fingerprint(analysis->run, analysis->fingerprint);
 	*ret = NP_STEAL(analysis);
 	return NP_OK;

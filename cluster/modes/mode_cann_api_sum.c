@@ -241,6 +241,7 @@ const struct mode mode_cann_api_sum = {
 	.name = MODE,
 	.summary = "durations of CANN calls by function and rank",
 	.devices = MODE_DEVICES_APART,
+	.model = MODE_OF_OPERATORS,
 	.wants = NP_DETAIL_CALLS,
 	.needs = NP_DETAIL_CALLS,
 	.reduce = reduce,

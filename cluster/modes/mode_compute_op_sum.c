@@ -194,6 +194,7 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 const struct mode mode_compute_op_sum = {
 	.name = MODE,
 	.summary = "durations of kernels by type, rank, name and shape",
+	.model = MODE_OF_OPERATORS,
 	.wants = NP_DETAIL_KERNELS,
 	.needs = NP_DETAIL_KERNELS,
 	.reduce = reduce,

@@ -274,6 +274,7 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 const struct mode mode_hccl_sum = {
 	.name = MODE,
 	.summary = "durations of communication operators by type, rank and name",
+	.model = MODE_OF_OPERATORS,
 	.needs = NP_DETAIL_OPS,
 	.merge = merge,
 };

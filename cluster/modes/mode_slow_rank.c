@@ -265,6 +265,7 @@ static int merge(struct np_modes *modes, const void *prepared, void *const *rank
 const struct mode mode_slow_rank = {
 	.name = MODE,
 	.summary = "ranks that arrive last at collectives, by votes",
+	.model = MODE_OF_OPERATORS,
 	.needs = NP_DETAIL_OPS,
 	.merge = merge,
 };

@@ -230,6 +230,23 @@ bool np_modes_want_report(uint64_t modes)
 	return has(modes, MODE_ALL);
 }
 
+enum np_modes_need np_modes_need(uint64_t modes)
+{
+	enum np_modes_need need = NP_MODES_OPERATORS;
+
+	if (np_modes_compare(modes))
+		return NP_MODES_ALL;
+	for (size_t i = 0; i < MODES; i++) {
+		if (!has(modes, i))
+			continue;
+		if (i < MODE_FIRST_OWN)
+			return NP_MODES_ALL;
+		if (modes_table[i]->model != MODE_OF_OPERATORS)
+			need = NP_MODES_RANKS;
+	}
+	return need;
+}
+
 bool np_modes_compare(uint64_t modes)
 {
 	return (np_modes_of_table("ClusterTimeCompareSummary") & modes) != 0;

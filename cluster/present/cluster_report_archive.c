@@ -2,10 +2,11 @@
 /* Writes the merged database and further files on a thread of its own. */
 #include "cluster_report_archive.h"
 
-#include "npuprof/db.h"
+#include "npuprof/scan.h"
 #include "npuprof/timings.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 struct report_archive {
 	struct cluster_report report;
@@ -22,9 +23,24 @@ struct report_archive {
 	struct np_err err;
 };
 
+/* A table of an earlier run makes place; names are constants of ours. */
+static int drop_table(struct np_db_writer *writer, const char *name, struct np_err *err)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf sql = NP_BUF_INIT;
+	int rc;
+
+	np_buf_printf(&sql, "DROP TABLE IF EXISTS \"%s\"", name);
+	rc = np_buf_check(&sql, err);
+	return rc < 0 ? rc : np_db_writer_exec(writer, sql.text, err);
+}
+
 static int write_database(struct report_archive *archive, struct np_err *err)
 {
 	int rc = NP_OK;
+
+	for (size_t i = 0; archive->options.add && i < archive->tables.list.count && rc == NP_OK;
+	     i++)
+		rc = drop_table(archive->writer, archive->tables.list.item[i].relation->name, err);
 
 	for (size_t i = 0; i < archive->tables.list.count && rc == NP_OK; i++) {
 		const struct report_table *table = &archive->tables.list.item[i];
@@ -58,6 +74,17 @@ static void *write_all(void *context)
 	return NULL;
 }
 
+/* All that the database has, to which the tables of the modes are added. */
+static int open_copy(struct report_archive *archive, struct np_err *err)
+{
+	NP_CLEANUP(np_db_closep) struct np_db *before = NULL;
+	int rc = report_list_shown(&archive->report, &archive->tables, err);
+
+	if (rc == NP_OK)
+		rc = np_db_open(archive->path, &before, err);
+	return rc < 0 ? rc : np_db_writer_open_copy(before, archive->path, &archive->writer, err);
+}
+
 static int open_database(struct report_archive *archive, struct np_err *err)
 {
 	int rc = report_make_directory(archive->options.directory, err);
@@ -67,9 +94,69 @@ static int open_database(struct report_archive *archive, struct np_err *err)
 		archive->path = NULL;
 		rc = np_fail_nomem(err, archive->options.directory);
 	}
+	if (rc == NP_OK && archive->options.add)
+		return open_copy(archive, err);
 	if (rc == NP_OK)
 		rc = report_list_all(&archive->report, &archive->tables, err);
 	return rc < 0 ? rc : np_db_writer_open(archive->path, &archive->writer, err);
+}
+
+/* --- what is there already ------------------------------------------------------------------- */
+
+/* The rows of np_run_info that say what a database was made of, and what each has to be. */
+struct info_key {
+	const char *key;
+	const char *value;
+	bool met;
+};
+
+static int compare_info(struct np_scan *scan, struct info_key *keys, size_t count,
+			struct np_err *err)
+{
+	struct np_batch batch;
+	int rc = np_scan_next(scan, &batch, err);
+
+	for (size_t i = 0; rc == NP_OK && i < batch.rows; i++) {
+		for (size_t j = 0; j < count; j++) {
+			const char *key = batch.column[0].text[i].bytes;
+			const char *value = batch.column[1].text[i].bytes;
+
+			if (key && value && strcmp(key, keys[j].key) == 0)
+				keys[j].met = strcmp(value, keys[j].value) == 0;
+		}
+	}
+	return rc;
+}
+
+bool report_is_fresh(const char *path, const struct np_run *discovered, const char *version)
+{
+	static const struct np_scan_column columns[] = {
+		{ "key", NP_SCAN_TEXT, NP_REQUIRED },
+		{ "value", NP_SCAN_TEXT, NP_REQUIRED },
+	};
+	NP_CLEANUP(np_db_closep) struct np_db *db = NULL;
+	NP_CLEANUP(np_scan_closep) struct np_scan *scan = NULL;
+	struct np_err err = NP_ERR_INIT;
+	char fingerprint[17];
+	char ranks[24];
+	struct info_key keys[] = {
+		{ .key = "input_fingerprint", .value = fingerprint },
+		{ .key = "npuprof_version", .value = version },
+		{ .key = "ranks_used", .value = ranks },
+		{ .key = "steps_chosen", .value = "0" },
+	};
+
+	np_run_fingerprint(discovered, fingerprint);
+	(void)snprintf(ranks, sizeof(ranks), "%zu", discovered->sources.count);
+	if (access(path, R_OK) < 0 || np_db_open(path, &db, &err) < 0 ||
+	    np_scan_open(db, "np_run_info", columns, NP_COUNT(columns), &scan, &err) < 0 ||
+	    compare_info(scan, keys, NP_COUNT(keys), &err) < 0)
+		return false;
+	for (size_t i = 0; i < NP_COUNT(keys); i++) {
+		if (!keys[i].met)
+			return false;
+	}
+	return true;
 }
 
 int report_archive_begin(const struct cluster_report *report,

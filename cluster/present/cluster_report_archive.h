@@ -18,12 +18,16 @@
 struct report_archive_options {
 	const char *directory;
 	bool database;
+	bool add;    /* to the database that is there: only the tables of the modes */
 	bool csv;    /* every table as a file */
 	bool text;   /* files of text profiles */
 	bool vendor; /* those of msprof-analyze */
 };
 
 struct report_archive;
+
+/* Is this a merged database of these very files, all their ranks and steps, by this program? */
+bool report_is_fresh(const char *path, const struct np_run *discovered, const char *version);
 
 /* The report need not stay, what it points to must, until end(). */
 int report_archive_begin(const struct cluster_report *report,

@@ -44,6 +44,8 @@ struct np_load_options {
 	void *watch_context;
 	/* Where steps come from. */
 	struct np_steps_choice steps;
+	/* np_source_files.operators_only of all ranks. */
+	bool operators_only;
 	/* Sum the kernels of ranks too, where their databases are read. */
 	np_kernel_framework_op *kernel_framework_op;
 };

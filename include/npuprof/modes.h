@@ -42,6 +42,16 @@ bool np_modes_want_report(uint64_t modes);
 bool np_modes_want_times(uint64_t modes);
 bool np_modes_want_matrix(uint64_t modes);
 
+/* How much of a run has to be loaded and measured for these. */
+enum np_modes_need {
+	NP_MODES_OPERATORS, /* operators of ranks and how they are matched */
+	NP_MODES_RANKS,     /* ranks as a whole, and that */
+	NP_MODES_ALL,       /* all measures */
+};
+
+/* What they need where no steps are chosen. */
+enum np_modes_need np_modes_need(uint64_t modes);
+
 /* Is one of them about two runs, so that np_modes_options.base_summary is needed? */
 bool np_modes_compare(uint64_t modes);
 

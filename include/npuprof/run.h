@@ -93,6 +93,9 @@ struct np_source_files {
 	int64_t bytes;        /* size of the input files */
 	uint64_t fingerprint; /* np_source_fingerprint() where the files need not be here, else 0 */
 	char *summary;        /* a file that holds the rank already reduced, else NULL */
+	/* Only operators and communicators are wanted, where its files can be read for them alone:
+	 * neither steps nor times. */
+	bool operators_only;
 	struct np_steps_choice steps; /* where its steps come from; the pattern is not its own */
 	/* Sum its kernels too, by these calls (kernel_sums.h); NULL: do not. */
 	bool (*kernel_framework_op)(const char *name);

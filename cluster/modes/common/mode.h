@@ -71,10 +71,17 @@ enum mode_devices {
 	MODE_DEVICES_APART, /* nothing is to be said */
 };
 
+/* What a mode makes use of beside the sections of the detail that it wants. */
+enum mode_model {
+	MODE_OF_RANKS,     /* all that ranks have */
+	MODE_OF_OPERATORS, /* their operators; of steps only whether they were chosen */
+};
+
 struct mode {
 	const char *name;
 	const char *summary;
 	enum mode_devices devices;
+	enum mode_model model;
 	unsigned wants; /* sections of the detail that are looked at */
 	/* Of these, those without which a rank is skipped; NP_DETAIL_OPS: operators, which ranks
 	 * have by themselves. */

@@ -355,6 +355,35 @@ static int load_rest(const struct np_source_files *source, uint32_t without,
 	return NP_OK;
 }
 
+/* A rank with nothing but its operators; NULL where its files do not have them by themselves. */
+static int load_operators(const struct np_source_files *source, struct np_strtab *strings,
+			  struct np_rank **ret, struct np_err *err)
+{
+	NP_CLEANUP(np_rank_freep) struct np_rank *rank = NULL;
+	struct np_err problem = NP_ERR_INIT;
+	int rc;
+
+	*ret = NULL;
+	if (!source->operators_only || !source->file[NP_FILE_RANK_DB] ||
+	    source->kernel_framework_op)
+		return NP_OK;
+	rank = np_rank_new(source->rank, source->dir);
+	if (!rank)
+		return np_fail_nomem(err, source->dir);
+	rc = np_load_metadata(rank, source, strings, &problem);
+	if (rc == NP_OK)
+		rc = np_load_rank_db_operators(rank, source->file[NP_FILE_RANK_DB], strings,
+					       &problem);
+	if (rc == NP_OK)
+		rc = take_host(rank, source, strings, &problem);
+	if (rc == NP_E_NOMEM)
+		return np_fail(err, rc, "%s", problem.text);
+	/* What is wrong with it is said best when it is read as a whole. */
+	if (rc == NP_OK)
+		*ret = NP_STEAL(rank);
+	return NP_OK;
+}
+
 int np_load_rank(const struct np_source_files *source, struct np_strtab *strings,
 		 struct np_rank **ret, struct np_err *err)
 {
@@ -362,8 +391,11 @@ int np_load_rank(const struct np_source_files *source, struct np_strtab *strings
 	struct load_coverage coverage = { 0 };
 	struct np_notes notes = { 0 };
 	uint32_t partial = 0;
-	int rc = load_without(source, 0, strings, &coverage, &rank, err);
+	int rc = load_operators(source, strings, ret, err);
 
+	if (rc < 0 || *ret)
+		return rc;
+	rc = load_without(source, 0, strings, &coverage, &rank, err);
 	if (rc == NP_OK)
 		rc = load_coverage_judge(&coverage, source, strings, rank, &notes, &partial, err);
 	if (rc == NP_OK && (partial & coverage.read))

@@ -428,3 +428,63 @@ int np_load_rank_db(struct np_rank *rank, const char *path, bool in_parts,
 	finish(&load);
 	return rc;
 }
+
+/* --- operators alone ------------------------------------------------------------------------- */
+
+static int take_device(struct rank_db *load, const struct np_batch *batch, size_t row)
+{
+	load->rank->device_count++;
+	load->rank->device = np_device_of(batch->column[MAP_DEVICE].integer[row]);
+	return NP_OK;
+}
+
+static int read_operators(struct rank_db *load)
+{
+	static const struct vendor_pick devices = { &vendor_rank_device_map, 0, 0 };
+	int rc = NP_OK;
+
+	if (!np_db_has_rows(load->db, vendor_communication_op.name))
+		return np_fail(load->err, NP_E_NOTFOUND, "no operators");
+	load->rank->device_count = 0;
+	rc = rank_db_each(load, &devices, take_device);
+	if (rc == NP_OK && (load->rank->device_count != 1 || load->rank->device < 0))
+		rc = np_fail(load->err, NP_E_NOTFOUND, "no single device");
+	if (rc == NP_OK)
+		rc = start(load);
+	if (rc == NP_OK)
+		rc = rank_db_read_strings(load);
+	if (rc == NP_OK)
+		rc = rank_db_read_metadata(load);
+	if (rc == NP_OK)
+		rc = rank_db_read_ops(load);
+	if (rc == NP_OK && load->rank->ops.count == 0)
+		rc = np_fail(load->err, NP_E_NOTFOUND, "no operators");
+	return rc;
+}
+
+int np_load_rank_db_operators(struct np_rank *rank, const char *path, struct np_strtab *strings,
+			      struct np_err *err)
+{
+	NP_CLEANUP(np_db_closep) struct np_db *db = NULL;
+	struct np_err own = NP_ERR_INIT;
+	struct rank_db load = { .rank = rank, .strings = strings, .err = err ? err : &own };
+	int rc = np_db_open(path, &db, load.err);
+
+	if (rc < 0)
+		return rc;
+	load.db = db;
+	load.capture = (struct capture){ .rank = rank,
+					 .strings = strings,
+					 .path = path,
+					 .err = load.err,
+					 .choice = { .want = NP_WANT_NONE } };
+	rc = read_operators(&load);
+	if (rc == NP_OK) {
+		rank_db_place_ops(&load);
+		rank->comm_source = NP_FROM_RANK_DB;
+		look_for_contents(&load);
+		note_oddities(&load);
+	}
+	finish(&load);
+	return rc;
+}

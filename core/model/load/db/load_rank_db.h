@@ -21,4 +21,12 @@ int np_load_rank_db(struct np_rank *rank, const char *path, bool in_parts,
 		    const struct np_steps_choice *steps, np_kernel_framework_op *framework_op,
 		    struct np_strtab *strings, struct np_err *err) NP_MUST_USE;
 
+/*
+ * Its operators, communicators and contents alone: no task is read, so that there are neither steps
+ * nor times. NP_E_NOTFOUND where that is not enough to know them: operators are marked, several
+ * devices are in one database, or nothing says how many.
+ */
+int np_load_rank_db_operators(struct np_rank *rank, const char *path, struct np_strtab *strings,
+			      struct np_err *err) NP_MUST_USE;
+
 #endif /* NP_LOAD_RANK_DB_H */
