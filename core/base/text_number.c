@@ -185,14 +185,45 @@ int64_t np_double_to_scaled(double value, double scale)
 /* No double has digits that count further behind the point. */
 #define MOST_PLACES 323
 
+/* Below this a product with a power of ten is off by less than 2^-10. */
+#define SCALED_MOST 0x1p43
+
+/*
+ * Where the digit behind the last one that stays is not near 5, what is nearest is known
+ * without working out all digits: and a quotient of two whole numbers that a double holds is
+ * rounded as reading its decimals would be.
+ */
+static bool round_fast(double value, int digits, double *ret)
+{
+	static const double powers[] = { 1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6 };
+	double scaled;
+	double below;
+
+	if (digits < 0 || digits >= (int)NP_COUNT(powers))
+		return false;
+	scaled = fabs(value) * powers[digits];
+	if (!(scaled < SCALED_MOST))
+		return false;
+	below = floor(scaled);
+	if (fabs(scaled - below - 0.5) < 0x1p-9)
+		return false;
+	if (scaled - below > 0.5)
+		below += 1;
+	*ret = copysign(below / powers[digits], value);
+	return true;
+}
+
 double np_round(double value, int digits)
 {
 	/* Up to 309 digits before the point, then the places, sign, point and NUL. */
 	char text[309 + MOST_PLACES + 3];
+	double fast;
 	int length;
 
 	if (!isfinite(value) || digits > MOST_PLACES)
 		return value;
+	if (round_fast(value, digits, &fast))
+		return fast;
 	/* The C library rounds the exact value of the double, as Python does. */
 	length = snprintf(text, sizeof(text), "%.*f", digits > 0 ? digits : 0, value);
 	if (length < 0 || (size_t)length >= sizeof(text))

@@ -12,6 +12,12 @@ int np_by_double(const void *left, const void *right);
 int np_by_text(const void *left, const void *right); /* char * */
 
 /*
+ * Sort times, from early to late, by their digits where they are many; `scratch` has
+ * room for as many and is overwritten.
+ */
+void np_sort_times(np_ns *times, np_ns *scratch, size_t count);
+
+/*
  * The first number of [begin, end) for which `reached` is true, or `end`: a binary
  * search. `reached` is an expression of the number, which it calls `i` (or what the
  * first argument says), false up to some number and true from there on; it may stand

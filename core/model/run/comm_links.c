@@ -118,14 +118,16 @@ static int by_link(const struct op_link *a, const struct op_link *b)
 		return a->step < b->step ? -1 : 1;
 	if (a->group != b->group)
 		return a->group < b->group ? -1 : 1;
-	order = strcmp(a->class_text, b->class_text);
-	if (order)
-		return order;
+	if (a->op_class != b->op_class) {
+		order = strcmp(a->class_text, b->class_text);
+		if (order)
+			return order;
+	}
 	if (a->src != b->src)
 		return a->src < b->src ? -1 : 1;
 	if (a->dst != b->dst)
 		return a->dst < b->dst ? -1 : 1;
-	return strcmp(a->transport, b->transport);
+	return a->transport == b->transport ? 0 : strcmp(a->transport, b->transport);
 }
 
 static int by_link_and_bandwidth(const void *left, const void *right)
@@ -141,17 +143,33 @@ static int by_link_and_bandwidth(const void *left, const void *right)
 	return a->op < b->op ? -1 : a->op > b->op;
 }
 
-static int describe(struct op_link *link, const struct np_rank *rank, struct np_strtab *strings,
-		    struct np_err *err)
+static int set_class(struct op_link *link, const struct np_comm_op *op, struct np_strtab *strings,
+		     struct np_err *err)
 {
-	const struct np_comm_op *op = &rank->ops.item[link->op];
 	char text[64];
 	size_t length = np_op_class(np_strtab_text(strings, op->name), text, sizeof(text));
 	int rc = np_strtab_add(strings, text, length, &link->op_class, err);
 
+	if (rc == NP_OK)
+		link->class_text = np_strtab_text(strings, link->op_class);
+	return rc;
+}
+
+/* `before` is the link before it, mostly of the same operator; NULL for none. */
+static int describe(struct op_link *link, const struct op_link *before, const struct np_rank *rank,
+		    struct np_strtab *strings, struct np_err *err)
+{
+	const struct np_comm_op *op = &rank->ops.item[link->op];
+	int rc = NP_OK;
+
+	if (before && before->op == link->op) {
+		link->op_class = before->op_class;
+		link->class_text = before->class_text;
+	} else {
+		rc = set_class(link, op, strings, err);
+	}
 	if (rc < 0)
 		return rc;
-	link->class_text = np_strtab_text(strings, link->op_class);
 	link->group = op->group;
 	/* The vendor, whose picks these are, does not know iterations that were found. */
 	link->step = np_steps_are_ours(rank->steps_from) ? 0 : op->step;
@@ -214,7 +232,7 @@ int np_op_links_pick(struct np_op_links *links, struct np_rank *rank, struct np_
 	int rc;
 
 	for (size_t i = 0; i < count; i++) {
-		rc = describe(&list[i], rank, strings, err);
+		rc = describe(&list[i], i > 0 ? &list[i - 1] : NULL, rank, strings, err);
 		if (rc < 0)
 			return rc;
 	}

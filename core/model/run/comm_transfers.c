@@ -155,6 +155,7 @@ struct contention {
 	uint32_t *order; /* of the transfers, by link */
 	np_ns *starts;
 	np_ns *ends;
+	np_ns *scratch;
 };
 
 /* Of these transfers: how many of them run when each of them does. */
@@ -165,8 +166,8 @@ static void find_contention(struct np_transfers *transfers, struct contention *c
 		contention->starts[i] = transfers->list.item[order[i]].start;
 		contention->ends[i] = transfers->list.item[order[i]].end;
 	}
-	qsort(contention->starts, count, sizeof(np_ns), np_by_int64);
-	qsort(contention->ends, count, sizeof(np_ns), np_by_int64);
+	np_sort_times(contention->starts, contention->scratch, count);
+	np_sort_times(contention->ends, contention->scratch, count);
 	for (size_t i = 0; i < count; i++) {
 		struct transfer *each = &transfers->list.item[order[i]];
 		np_ns at = concurrency_asked_at(&contention->lives, each);
@@ -190,8 +191,10 @@ static int find_concurrency(struct np_transfers *transfers, struct np_err *err)
 	struct contention contention = { .lives = measure_lives(transfers),
 					 .order = calloc(count + 1, sizeof(*contention.order)),
 					 .starts = malloc((count + 1) * sizeof(*contention.starts)),
-					 .ends = malloc((count + 1) * sizeof(*contention.ends)) };
-	bool whole = contention.order && contention.starts && contention.ends;
+					 .ends = malloc((count + 1) * sizeof(*contention.ends)),
+					 .scratch = malloc((count + 1) *
+							   sizeof(*contention.scratch)) };
+	bool whole = contention.order && contention.starts && contention.ends && contention.scratch;
 
 	if (whole) {
 		for (size_t i = 0; i < count; i++)
@@ -209,6 +212,7 @@ static int find_concurrency(struct np_transfers *transfers, struct np_err *err)
 	free(contention.order);
 	free(contention.starts);
 	free(contention.ends);
+	free(contention.scratch);
 	return whole ? NP_OK : np_fail_nomem(err, "transfers");
 }
 
@@ -238,40 +242,81 @@ static void describe(struct np_transfers *transfers, const struct np_rank *rank)
 	}
 }
 
-/* Order of the rows to which transfers are joined. */
-static int by_row(const struct transfer *a, const struct transfer *b)
-{
-	int order = np_order(a->step, b->step);
+/*
+ * The row to which a transfer is joined, as numbers of which each goes before the next: the
+ * order of rows is that of step, communicator, source, destination, transport, plane, kind
+ * and size. Transports differ in their first three letters.
+ */
+struct row_key {
+	uint64_t where;
+	uint64_t link;
+	uint64_t lane;
+	uint64_t like; /* and below it which transfer it is */
+};
 
-	if (!order)
-		order = np_order(a->group, b->group);
-	if (!order)
-		order = np_order(a->src, b->src);
-	if (!order)
-		order = np_order(a->dst, b->dst);
-	if (!order)
-		order = strcmp(a->transport, b->transport);
-	if (!order)
-		order = np_order(a->plane, b->plane);
-	if (!order)
-		order = np_order(a->p2p, b->p2p);
-	if (!order)
-		order = np_order(a->reduces, b->reduces);
-	if (!order)
-		order = np_order(a->concurrency, b->concurrency);
-	return order ? order : np_order(a->size_class, b->size_class);
+#define INDEX_BITS 32
+
+static uint64_t pair(uint32_t high, uint32_t low)
+{
+	return (uint64_t)high << 32 | low;
+}
+
+/* In the order of signed numbers. */
+static uint32_t raised(int32_t number)
+{
+	return (uint32_t)number ^ UINT32_C(0x80000000);
+}
+
+static uint64_t letters(const char *text)
+{
+	uint64_t value = 0;
+
+	for (size_t i = 0; i < 3; i++)
+		value = value << 8 | (uint8_t) * (*text ? text++ : text);
+	return value;
+}
+
+static struct row_key key_of(const struct transfer *transfer, size_t index)
+{
+	return (struct row_key){
+		.where = pair(transfer->step, transfer->group),
+		.link = pair(raised(transfer->src), raised(transfer->dst)),
+		.lane = letters(transfer->transport) << 34 | (uint64_t)transfer->plane << 2 |
+			(uint64_t)transfer->p2p << 1 | transfer->reduces,
+		.like = ((uint64_t)transfer->concurrency << 16 | transfer->size_class)
+				<< INDEX_BITS |
+			index,
+	};
+}
+
+static int by_row(const struct row_key *a, const struct row_key *b)
+{
+	if (a->where != b->where)
+		return a->where < b->where ? -1 : 1;
+	if (a->link != b->link)
+		return a->link < b->link ? -1 : 1;
+	if (a->lane != b->lane)
+		return a->lane < b->lane ? -1 : 1;
+	return np_order((int64_t)(a->like >> INDEX_BITS), (int64_t)(b->like >> INDEX_BITS));
+}
+
+static const struct transfer *transfer_of(const struct transfer *list, const struct row_key *key)
+{
+	return &list[key->like & UINT32_MAX];
 }
 
 /* By row, and in it by time per byte, so that the middle one stands in the middle. */
-static int by_row_and_speed(const void *left, const void *right)
+static int by_row_and_speed(const void *left, const void *right, void *list)
 {
-	const struct transfer *a = left;
-	const struct transfer *b = right;
-	int order = by_row(a, b);
+	const struct transfer *a;
+	const struct transfer *b;
+	int order = by_row(left, right);
 	double slower;
 
 	if (order)
 		return order;
+	a = transfer_of(list, left);
+	b = transfer_of(list, right);
 	slower = (double)(a->end - a->start) * (double)b->bytes -
 		 (double)(b->end - b->start) * (double)a->bytes;
 	if (slower > 0 || slower < 0)
@@ -279,10 +324,11 @@ static int by_row_and_speed(const void *left, const void *right)
 	return np_order(a->bytes, b->bytes);
 }
 
-static int add_row(struct np_rank *rank, const struct transfer *first, size_t count,
-		   struct np_strtab *strings, struct np_err *err)
+static int add_row(struct np_rank *rank, const struct transfer *list, const struct row_key *keys,
+		   size_t count, struct np_strtab *strings, struct np_err *err)
 {
-	const struct transfer *middle = &first[(count - 1) / 2];
+	const struct transfer *first = transfer_of(list, keys);
+	const struct transfer *middle = transfer_of(list, &keys[(count - 1) / 2]);
 	struct np_transfer *row = np_vec_add(&rank->transfers, err);
 
 	if (!row)
@@ -300,9 +346,11 @@ static int add_row(struct np_rank *rank, const struct transfer *first, size_t co
 				     .middle_bytes = middle->bytes,
 				     .middle_time = middle->end - middle->start };
 	for (size_t i = 0; i < count; i++) {
-		row->bytes += first[i].bytes;
-		row->time += first[i].end - first[i].start;
-		row->troubled += first[i].troubled;
+		const struct transfer *each = transfer_of(list, &keys[i]);
+
+		row->bytes += each->bytes;
+		row->time += each->end - each->start;
+		row->troubled += each->troubled;
 	}
 	return np_strtab_add(strings, first->transport, strlen(first->transport), &row->transport,
 			     err);
@@ -313,19 +361,25 @@ int np_transfers_reduce(struct np_transfers *transfers, struct np_rank *rank,
 {
 	struct transfer *list = transfers->list.item;
 	size_t count = transfers->list.count;
+	struct row_key *keys;
 	int rc;
 
 	if (count == 0)
 		return NP_OK;
 	describe(transfers, rank);
 	rc = find_concurrency(transfers, err);
-	if (rc < 0)
-		return rc;
-	qsort(list, count, sizeof(list[0]), by_row_and_speed);
+	keys = malloc(count * sizeof(*keys));
+	if (rc == NP_OK && (!keys || count > UINT32_MAX))
+		rc = np_fail_nomem(err, "transfers");
+	for (size_t i = 0; i < count && rc == NP_OK; i++)
+		keys[i] = key_of(&list[i], i);
+	if (rc == NP_OK)
+		qsort_r(keys, count, sizeof(*keys), by_row_and_speed, list);
 	for (size_t from = 0, to = 0; from < count && rc == NP_OK; from = to) {
-		while (to < count && by_row(&list[from], &list[to]) == 0)
+		while (to < count && by_row(&keys[from], &keys[to]) == 0)
 			to++;
-		rc = add_row(rank, &list[from], to - from, strings, err);
+		rc = add_row(rank, list, &keys[from], to - from, strings, err);
 	}
+	free(keys);
 	return rc;
 }

@@ -73,6 +73,33 @@ static void texts_are_ordered_by_their_bytes(void **state)
 	assert_string_equal(texts[3], "b");
 }
 
+/* Few, many, those in order already, spans of one digit and of all 64 bits. */
+static void times_are_sorted_as_qsort_does(void **state)
+{
+	static const unsigned bits[] = { 1, 7, 8, 9, 31, 33, 56, 57, 63, 64 };
+	static const size_t sizes[] = { 0, 1, 2, 47, 48, 49, 300, 5000 };
+	static np_ns times[5000];
+	static np_ns scratch[5000];
+	static np_ns expected[5000];
+	uint64_t seed = 7;
+
+	(void)state;
+	for (size_t i = 0; i < NP_COUNT(sizes) * NP_COUNT(bits); i++) {
+		size_t count = sizes[i % NP_COUNT(sizes)];
+		unsigned width = bits[i / NP_COUNT(sizes)];
+
+		for (size_t j = 0; j < count; j++)
+			times[j] = (np_ns)((np_random(&seed) >> (64 - width)) +
+					   (width < 64 ? UINT64_C(1) << 62 : 0));
+		memcpy(expected, times, sizeof(expected));
+		qsort(expected, count, sizeof(*expected), np_by_int64);
+		np_sort_times(times, scratch, count);
+		assert_memory_equal(times, expected, count * sizeof(*times));
+		np_sort_times(times, scratch, count);
+		assert_memory_equal(times, expected, count * sizeof(*times));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -81,6 +108,7 @@ int main(void)
 		cmocka_unit_test(the_end_of_the_range_does_not_overflow),
 		cmocka_unit_test(numbers_are_ordered_without_subtracting_them),
 		cmocka_unit_test(texts_are_ordered_by_their_bytes),
+		cmocka_unit_test(times_are_sorted_as_qsort_does),
 	};
 
 	return cmocka_run_group_tests_name("order", tests, NULL, NULL);

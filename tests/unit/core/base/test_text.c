@@ -284,6 +284,31 @@ static void rounding_is_that_of_python(void **state)
 	assert_true(isinf(np_round((double)INFINITY, 2)));
 }
 
+/* Ties, what is near them, and everything else: as the C library writes and reads decimals. */
+static void rounding_is_that_of_all_digits(void **state)
+{
+	uint64_t seed = 3;
+
+	(void)state;
+	for (int i = 0; i < 200000; i++) {
+		int digits = (int)np_random_below(&seed, 8);
+		double scale = pow(10, (double)np_random_below(&seed, 18) - 3);
+		double value = (double)(int64_t)np_random(&seed) / 0x1p63 * scale;
+		double expected;
+		char text[400];
+
+		/* Every third is a tie, or the number beside one. */
+		if (i % 3 == 0)
+			value = (floor(value) + 0.5) / pow(10, digits);
+		if (i % 6 == 0)
+			value = nextafter(value, i % 12 ? (double)INFINITY : -(double)INFINITY);
+		(void)snprintf(text, sizeof(text), "%.*f", digits, value);
+		expected = strtod(text, NULL);
+		value = np_round(value, digits);
+		assert_memory_equal(&value, &expected, sizeof(value)); /* the sign of 0 too */
+	}
+}
+
 /* Units */
 
 static void assert_duration(np_ns time, const char *expected)
@@ -603,6 +628,7 @@ int main(void)
 		cmocka_unit_test(a_double_becomes_a_whole_number),
 		cmocka_unit_test(a_double_that_does_not_fit_is_unknown),
 		cmocka_unit_test(rounding_is_that_of_python),
+		cmocka_unit_test(rounding_is_that_of_all_digits),
 		cmocka_unit_test(a_duration_has_three_digits_and_a_unit),
 		cmocka_unit_test(rounding_up_reaches_the_next_unit),
 		cmocka_unit_test(a_negative_duration_has_a_sign),
