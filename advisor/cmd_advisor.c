@@ -516,6 +516,7 @@ static int apply_policies(struct advisor_session *session, struct np_err *err)
 /* Was there something that could not be used: ranks, parts of them, or rules? */
 static bool is_partial(const struct advisor_session *session)
 {
+	const struct np_common *common = &session->options->common;
 	const struct adv_advice *advice = session->advice;
 
 	for (size_t i = 0; i < advice->rules.count; i++) {
@@ -523,8 +524,8 @@ static bool is_partial(const struct advisor_session *session)
 			return true;
 	}
 	return session->library->problems.errors > 0 ||
-	       np_notes_count(&session->analysis->run->notes, NP_NOTE_SKIPPED) > 0 ||
-	       np_notes_count(&advice->notes, NP_NOTE_SKIPPED) > 0;
+	       prepare_is_partial(common, &session->analysis->run->notes) ||
+	       prepare_is_partial(common, &advice->notes);
 }
 
 static int explain(const struct adv_rule_library *library, const struct advisor_options *options)

@@ -433,7 +433,7 @@ static int present(struct np_analysis *analysis, const struct np_modes *modes,
 		.color = np_common_color(&options->common, stdout),
 		.verbose = options->common.verbose > 0,
 	};
-	int status = prepare_status(run);
+	int status = prepare_status(&options->common, run);
 	int rc = NP_OK;
 
 	limit_rows(analysis, options);

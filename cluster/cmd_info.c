@@ -149,7 +149,7 @@ static int info(void *context)
 	if (rc == NP_OK)
 		rc = show(options, run, &common.dirs, &err);
 	if (rc == NP_OK)
-		return prepare_status(run);
+		return prepare_status(&common, run);
 	return rc == NP_E_USAGE ? np_cmd_usage(&np_cmd_info, "%s", err.text)
 				: np_report(NP_EXIT_FAILED, "%s", err.text);
 }

@@ -266,7 +266,7 @@ static int whatif(void *context)
 		rc = show(options, analysis, &report, &err);
 	release(&report);
 	if (rc == NP_OK)
-		return prepare_status(analysis->run);
+		return prepare_status(&options->common, analysis->run);
 	return rc == NP_E_USAGE ? np_cmd_usage(&np_cmd_whatif, "%s", err.text)
 				: np_report(NP_EXIT_FAILED, "%s", err.text);
 }

@@ -435,13 +435,13 @@ static void say_notes(const struct comparison *comparison, const struct compare_
 				  NULL);
 }
 
-static int status_of(const struct comparison *comparison, const struct cmp_gate *gate,
-		     const struct cmp_views *views)
+static int status_of(const struct np_common *common, const struct comparison *comparison,
+		     const struct cmp_gate *gate, const struct cmp_views *views)
 {
 	int status = NP_EXIT_DONE;
 
 	for (int i = 0; i < CMP_SIDES; i++) {
-		if (np_notes_count(&comparison->sides[i].analysis->run->notes, NP_NOTE_SKIPPED))
+		if (prepare_is_partial(common, &comparison->sides[i].analysis->run->notes))
 			status = NP_EXIT_PARTIAL;
 	}
 	for (int i = 0; i < CMP_VIEWS; i++) {
@@ -523,7 +523,7 @@ static int present(struct comparison *comparison, struct cmp_gate *gate,
 		rc = cmp_views_measure(comparison, wanted, &views, &err);
 	if (rc == NP_OK)
 		rc = print(&report, options, &err);
-	status = rc < 0 ? fail(&err) : status_of(comparison, gate, &views);
+	status = rc < 0 ? fail(&err) : status_of(&options->common, comparison, gate, &views);
 	if (rc == NP_OK)
 		say_notes(comparison, options);
 	/* -f csv has written them already. */

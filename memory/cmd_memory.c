@@ -556,8 +556,8 @@ static int present(struct memory_job *job)
 		rc = print(job, &err);
 	if (rc < 0)
 		return np_report(NP_EXIT_FAILED, "%s", err.text);
-	return judge(job,
-		     np_notes_count(&job->notes, NP_NOTE_SKIPPED) ? NP_EXIT_PARTIAL : NP_EXIT_DONE);
+	return judge(job, prepare_is_partial(&job->options->common, &job->notes) ? NP_EXIT_PARTIAL
+										 : NP_EXIT_DONE);
 }
 
 static int run(struct memory_job *job)

@@ -260,7 +260,7 @@ static int report(void *context)
 	if (rc < 0)
 		return np_report(NP_EXIT_FAILED, "%s", err.text);
 	prepare_say_notes(&options->common, &analysis->run->notes, NULL);
-	return prepare_status(analysis->run);
+	return prepare_status(&options->common, analysis->run);
 }
 
 static int cmd_report(int argc, const char *const *argv)

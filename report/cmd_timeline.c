@@ -193,7 +193,7 @@ static int present(const struct cmd_timeline_options *options, struct np_analysi
 	if (rc < 0)
 		return np_report(NP_EXIT_FAILED, "%s", err.text);
 	prepare_say_notes(&options->common, &analysis->run->notes, NULL);
-	return prepare_status(analysis->run);
+	return prepare_status(&options->common, analysis->run);
 }
 
 static int timeline(void *context)

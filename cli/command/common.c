@@ -160,6 +160,12 @@ const struct np_opt np_running_options[NP_RUNNING_COUNT] = {
 		.preset_words = "any",
 	},
 	{
+		.name = "strict",
+		.kind = NP_OPT_FLAG,
+		.offset = offsetof(struct np_common, strict),
+		.help = "exit with status 3 also where everything was used and there is a note",
+	},
+	{
 		.letter = 'q',
 		.name = "quiet",
 		.kind = NP_OPT_FLAG,

@@ -49,6 +49,7 @@ struct np_common {
 	const char *cache;      /* directory of summaries, or np_cache_in_output; NULL: none */
 	bool from_summaries;    /* the input directories hold summaries */
 	const char *max_memory; /* as given; NULL: any */
+	bool strict; /* whatever deserves a word makes the exit status 3 */
 	bool quiet;
 	int verbose;
 	bool no_color;
@@ -75,7 +76,7 @@ extern const char np_cache_in_output[];
 enum {
 	NP_INPUT_COUNT = 6,
 	NP_OUTPUT_COUNT = 3,
-	NP_RUNNING_COUNT = 6,
+	NP_RUNNING_COUNT = 7,
 	NP_GENERAL_COUNT = 3,
 };
 
@@ -84,7 +85,7 @@ extern const struct np_opt np_input_options[NP_INPUT_COUNT];
 extern const struct np_opt np_output_options[NP_OUTPUT_COUNT]; /* -o -f --no-color */
 /* The same of commands that write nothing but tables, and these only with -o. */
 extern const struct np_opt np_tables_options[NP_OUTPUT_COUNT];
-/* -j --cache --from-summaries --max-memory -q -v */
+/* -j --cache --from-summaries --max-memory --strict -q -v */
 extern const struct np_opt np_running_options[NP_RUNNING_COUNT];
 extern const struct np_opt np_general_options[NP_GENERAL_COUNT]; /* --lang -h -V */
 

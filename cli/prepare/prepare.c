@@ -363,7 +363,13 @@ size_t prepare_note_summaries(struct np_run *run, const char *what, const char *
 	return count;
 }
 
-int prepare_status(const struct np_run *run)
+bool prepare_is_partial(const struct np_common *common, const struct np_notes *notes)
 {
-	return np_notes_count(&run->notes, NP_NOTE_SKIPPED) ? NP_EXIT_PARTIAL : NP_EXIT_DONE;
+	return np_notes_count(notes, NP_NOTE_SKIPPED) > 0 ||
+	       (common->strict && np_notes_count(notes, NP_NOTE_WARNING) > 0);
+}
+
+int prepare_status(const struct np_common *common, const struct np_run *run)
+{
+	return prepare_is_partial(common, &run->notes) ? NP_EXIT_PARTIAL : NP_EXIT_DONE;
 }

@@ -69,7 +69,10 @@ size_t prepare_note_summaries(struct np_run *run, const char *what, const char *
 /* With -v: how long each stage took; said last. */
 void prepare_say_timings(const struct np_common *common, const struct np_timings *timings);
 
-/* 3 if something could not be used, else 0. */
-int prepare_status(const struct np_run *run);
+/* Could something not be used, or with --strict, is there anything to be known? */
+bool prepare_is_partial(const struct np_common *common, const struct np_notes *notes);
+
+/* 3 if so, else 0. */
+int prepare_status(const struct np_common *common, const struct np_run *run);
 
 #endif /* NP_PREPARE_H */

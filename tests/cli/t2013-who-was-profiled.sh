@@ -42,6 +42,22 @@ for form in text db; do
 	expect_equal "$(verdict)" none
 done
 
+behaviour 'with --strict what is only to be known is status 3 too, in every command'
+# Which communicator is of all ranks is assumed here, and said.
+"$synth" -q -o "$work/some" --ranks 4 --omit-ranks 2-3 --steps 2 --layers 2 || exit 1
+find "$work/some" -name profiler_metadata.json -delete
+find "$work/some" -name 'ascend_pytorch_profiler_*.db' -exec sqlite3 {} \
+	"DELETE FROM META_DATA WHERE name IN ('distributed_args', 'parallel_group_info')" \;
+for words in 'cluster -o out' whatif info advisor report timeline; do
+	read -ra arguments <<<"$words"
+	run "$npuprof" "${arguments[@]}" -d "$work/some"
+	expect_exit 0
+	run "$npuprof" "${arguments[@]}" -d "$work/some" --strict
+	expect_exit 3
+done
+run "$npuprof" compare "$work/some" "$work/some" --strict
+expect_exit 3
+
 if [ -d "${NPUPROF_SHARED:-/nonexistent}/data/resnet-2of8" ]; then
 	for form in text/level0 text/level1 db/level0 db/level1; do
 		behaviour "recorded: two of eight ranks, $form"
