@@ -28,7 +28,11 @@ typedef int np_file_writer(const void *context, FILE *stream, struct np_err *err
 int np_write_file(const char *path, np_file_writer *write, const void *context, struct np_err *err)
 	NP_MUST_USE;
 
-/* "<path>.tmp<thread>", in memory of its own; NULL when there is none. */
+/*
+ * A name beside `path` that says which process of which host has it, in memory of its own; NULL
+ * when there is none. What processes of this host that are no more have left beside it is removed.
+ * Who writes the file makes it (O_EXCL), and never follows what may be there.
+ */
 char *np_temporary_new(const char *path) NP_MUST_USE;
 
 /* Remember a name, in memory that belongs to the table until np_temporary_free(). */

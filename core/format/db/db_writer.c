@@ -8,6 +8,7 @@
 #include "npuprof/vec.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 struct np_db_insert {
@@ -189,6 +190,14 @@ static int copy_pages(struct np_db_writer *writer, struct np_db *source, struct 
 	return np_db_writer_exec(writer, "PRAGMA journal_mode=DELETE", err);
 }
 
+/* SQLite would follow a link that somebody has put there: the file is made before it is opened. */
+static bool make_file(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+
+	return fd >= 0 && close(fd) == 0;
+}
+
 static int open_writer(struct np_db *source, const char *path, struct np_db_writer **ret,
 		       struct np_err *err)
 {
@@ -203,7 +212,8 @@ static int open_writer(struct np_db *source, const char *path, struct np_db_writ
 	writer->temporary = np_temporary_new(path);
 	if (!writer->temporary)
 		return np_fail_nomem(err, path);
-	(void)unlink(writer->temporary);
+	if (!make_file(writer->temporary))
+		return np_fail(err, NP_E_IO, "cannot write '%s': %s", path, strerror(errno));
 	if (sqlite3_open_v2(writer->temporary, &writer->handle,
 			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
 			    NULL) != SQLITE_OK)

@@ -110,7 +110,7 @@ static int spill(const char *path, const struct np_bytes *bytes, struct np_err *
 	temporary = np_temporary_new(path);
 	if (!temporary)
 		return np_fail_nomem(err, path);
-	file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	written = file >= 0 && write_all(file, bytes);
 	if (file >= 0 && close(file) < 0)
 		written = false;

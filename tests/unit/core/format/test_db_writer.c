@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "npuprof/db.h"
+#include "npuprof/temporary.h"
 
 #include "np_fault.h"
 #include "np_fixture.h"
@@ -270,9 +271,13 @@ static void what_a_crashed_writer_left_is_written_over(void **state)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_db_writer *writer;
+	char *left;
 
 	(void)state;
-	write_text(below("x.db.tmp%d", (int)getpid()), "half a database");
+	left = np_temporary_new(below("x.db"));
+	assert_non_null(left);
+	write_text(left, "half a database");
+	np_temporary_free(left);
 	writer = open_writer(below("x.db"));
 	write_rows(writer, 10);
 	assert_ok(np_db_writer_commit(writer, &err), err);
