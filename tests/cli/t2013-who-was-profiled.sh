@@ -48,7 +48,7 @@ behaviour 'with --strict what is only to be known is status 3 too, in every comm
 find "$work/some" -name profiler_metadata.json -delete
 find "$work/some" -name 'ascend_pytorch_profiler_*.db' -exec sqlite3 {} \
 	"DELETE FROM META_DATA WHERE name IN ('distributed_args', 'parallel_group_info')" \;
-for words in 'cluster -o out' whatif info advisor report timeline; do
+for words in 'cluster -o out' whatif advisor report timeline; do
 	read -ra arguments <<<"$words"
 	run "$npuprof" "${arguments[@]}" -d "$work/some"
 	expect_exit 0
