@@ -49,7 +49,7 @@ struct np_common {
 	const char *cache;      /* directory of summaries, or np_cache_in_output; NULL: none */
 	bool from_summaries;    /* the input directories hold summaries */
 	const char *max_memory; /* as given; NULL: any */
-	bool strict; /* whatever deserves a word makes the exit status 3 */
+	bool strict;            /* whatever deserves a word makes the exit status 3 */
 	bool quiet;
 	int verbose;
 	bool no_color;
