@@ -338,6 +338,7 @@ static void layered_release(struct layered *part)
 {
 	free(part->signatures);
 	free(part->starts);
+	*part = (struct layered){ 0 };
 }
 
 static int take_kernels(struct capture *capture, const struct members *members,

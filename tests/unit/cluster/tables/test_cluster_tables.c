@@ -82,7 +82,7 @@ static void a_rank_without_anything_has_hardly_any_rows(void **state)
 		const char *table;
 		size_t rows;
 	} expected[] = {
-		{ "RankDeviceMap", 1 }, { "np_charge", 1 }, { "np_clock", 1 }, { "np_run_info", 14 }
+		{ "RankDeviceMap", 1 }, { "np_charge", 1 }, { "np_clock", 1 }, { "np_run_info", 15 }
 	};
 	NP_CLEANUP(np_analysis_freep) struct np_analysis *analysis = NULL;
 	struct np_run *run = np_run_new();
