@@ -1,4 +1,4 @@
-# SQLite: that of the system, or an amalgamation (sqlite3.c, sqlite3.h) that is built in. From 3.31 on; one before 3.38
+# SQLite: that of the system, or an amalgamation (sqlite3.c, sqlite3.h) that is built in. From 3.32 on; one before 3.38
 # works with what it has.
 set(NPUPROF_SQLITE "" CACHE PATH "Directory with sqlite3.c and sqlite3.h to build in, instead of the system's SQLite")
 
@@ -18,8 +18,12 @@ if(NPUPROF_SQLITE)
   file(STRINGS ${NPUPROF_SQLITE}/sqlite3.h np_version REGEX "^#define SQLITE_VERSION +\"")
   string(REGEX REPLACE ".*\"([0-9.]+)\".*" "\\1" np_sqlite_version "${np_version}")
 else()
-  pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3>=3.31)
+  pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3>=3.32)
   target_link_libraries(np_sqlite INTERFACE PkgConfig::SQLITE)
+  # What an archive needs itself comes behind it.
+  if(NP_PORTABLE)
+    target_link_libraries(np_sqlite INTERFACE Threads::Threads ${CMAKE_DL_LIBS} m)
+  endif()
   set(np_sqlite_version ${SQLITE_VERSION})
 endif()
 if(np_sqlite_version VERSION_LESS 3.38)

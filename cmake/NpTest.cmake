@@ -1,7 +1,6 @@
 # Unit tests: one program per tests/unit/test_<module>.c. Command-line tests: one
 # per tests/cli/tNNNN-<topic>.sh. Lint: layers, format, shell. Exit status 77 is
 # "skipped".
-pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 
 # Where python3 is a script that looks for the interpreter, tests that start it often would wait for that.
 execute_process(COMMAND python3 -c "import sys; print(sys.executable)"

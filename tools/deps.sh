@@ -1,47 +1,107 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Install the Debian 12 packages that building, running and testing need, if any
-# is missing. Does nothing, and asks nobody, when all are there.
+# Install the packages that building, running and testing need, if any is missing: with apt-get on Debian and Ubuntu, with
+# dnf or yum on openEuler, Fedora and the like. Does nothing, and asks nobody, when all are there.
 #
-#	tools/deps.sh           install what is missing
-#	tools/deps.sh --list    print the names
+#	tools/deps.sh                      install what is missing
+#	tools/deps.sh --minimal            only what building and running the analysis needs: no MPI, no tests
+#	tools/deps.sh [--minimal] --list   print the names for this system
 #
-# NPUPROF_NO_DEPS=1 skips it: for systems where they come from elsewhere.
+# NPUPROF_NO_DEPS=1 skips it: for systems where they come from elsewhere. NPUPROF_PACKAGER=apt or dnf: names of that system.
 set -eu
 
-packages="
+minimal='' list=''
+for word; do
+	case $word in
+	--minimal) minimal=1 ;;
+	--list) list=1 ;;
+	*)
+		sed -n 's/^#\t//p' "$0" >&2
+		exit 2
+		;;
+	esac
+done
+
+if [ -n "${NPUPROF_PACKAGER:-}" ]; then
+	packager=$NPUPROF_PACKAGER
+elif command -v dpkg-query >/dev/null; then
+	packager=apt
+elif command -v dnf >/dev/null || command -v yum >/dev/null; then
+	packager=dnf
+else
+	packager=none
+fi
+
+# Without those of the browser, tests of the page and of the timeline are skipped. The names of rpm are openEuler's.
+case $packager in
+dnf)
+	packages="
+	gcc glibc-devel cmake make pkgconf
+	sqlite-devel jansson-devel pcre2-devel zlib-devel"
+	tests="
+	ninja-build openmpi-devel mpich-devel libsodium-devel libcmocka-devel sqlite clang-tools-extra ShellCheck python3 zsh fish"
+	browser=''
+	;;
+*)
+	packages="
 	gcc libc6-dev cmake ninja-build pkg-config
-	libsqlite3-dev libjansson-dev libpcre2-dev zlib1g-dev
+	libsqlite3-dev libjansson-dev libpcre2-dev zlib1g-dev"
+	tests="
 	libopenmpi-dev openmpi-bin libmpich-dev mpich libsodium-dev
 	libxlsxwriter-dev libcmocka-dev sqlite3 clang-format shellcheck python3 zsh fish"
+	browser="chromium chromium-driver python3-selenium protobuf-compiler"
+	;;
+esac
+if [ -n "$minimal" ]; then
+	browser=''
+else
+	packages="$packages $tests"
+fi
 
-# Without these tests of the page and of the timeline are skipped.
-browser="chromium chromium-driver python3-selenium protobuf-compiler"
-
-if [ "${1:-}" = --list ]; then
+if [ -n "$list" ]; then
 	# shellcheck disable=SC2086
 	printf '%s\n' $packages $browser
 	exit
 fi
 [ "${NPUPROF_NO_DEPS:-}" != 1 ] || exit 0
 
-if ! command -v dpkg-query >/dev/null; then
-	echo "deps.sh: this is no Debian system; install the equivalents of:" >&2
+if [ "$packager" = none ]; then
+	echo "deps.sh: neither apt-get nor dnf nor yum is here; install the equivalents of:" >&2
 	# shellcheck disable=SC2086
 	echo "  "$packages >&2
 	echo "then set NPUPROF_NO_DEPS=1" >&2
 	exit 1
 fi
 
+# is_there <package>
+is_there() {
+	if [ "$packager" = dnf ]; then
+		rpm -q --whatprovides "$1" >/dev/null 2>&1
+		return
+	fi
+	# shellcheck disable=SC2016
+	case $(dpkg-query -W -f '${db:Status-Abbrev}' "$1" 2>/dev/null) in
+	ii*) ;;
+	*) return 1 ;;
+	esac
+}
+
 # missing_of <package>...: those that are not installed
 missing_of() {
 	for package; do
-		# shellcheck disable=SC2016
-		case $(dpkg-query -W -f '${db:Status-Abbrev}' "$package" 2>/dev/null) in
-		ii*) ;;
-		*) printf ' %s' "$package" ;;
-		esac
+		is_there "$package" || printf ' %s' "$package"
 	done
+}
+
+# get <package>...
+get() {
+	if [ "$packager" = apt ]; then
+		$as_root apt-get -q -y install --no-install-recommends "$@"
+	elif command -v dnf >/dev/null; then
+		$as_root dnf -q -y install "$@"
+	else
+		$as_root yum -q -y install "$@"
+	fi
 }
 
 # shellcheck disable=SC2086
@@ -59,7 +119,10 @@ elif [ -z "$missing" ]; then
 	exit 0
 else
 	echo "deps.sh: packages are missing; please run:" >&2
-	echo "  sudo apt-get install$missing" >&2
+	case $packager in
+	dnf) echo "  sudo dnf install$missing" >&2 ;;
+	*) echo "  sudo apt-get install$missing" >&2 ;;
+	esac
 	exit 1
 fi
 
@@ -67,18 +130,16 @@ echo "installing$missing$missing_browser"
 export DEBIAN_FRONTEND=noninteractive
 log=$(mktemp)
 # An update may fail for one source and still bring what is needed.
+[ "$packager" = dnf ] || $as_root apt-get -q update >"$log" 2>&1 || :
 # shellcheck disable=SC2086
-if ! { $as_root apt-get -q update || true; } >"$log" 2>&1 ||
-	{ [ -n "$missing" ] &&
-		! $as_root apt-get -q -y install --no-install-recommends $missing >>"$log" 2>&1; }; then
+if [ -n "$missing" ] && ! get $missing >>"$log" 2>&1; then
 	cat "$log" >&2
 	rm -f "$log"
 	echo "deps.sh: cannot install$missing" >&2
 	exit 1
 fi
 # shellcheck disable=SC2086
-if [ -n "$missing_browser" ] &&
-	! $as_root apt-get -q -y install --no-install-recommends $missing_browser >>"$log" 2>&1; then
+if [ -n "$missing_browser" ] && ! get $missing_browser >>"$log" 2>&1; then
 	echo "deps.sh: cannot install$missing_browser: the test of the page will be skipped" >&2
 fi
 rm -f "$log"

@@ -2,6 +2,7 @@
 /* Libraries of npuprof that are loaded when they are needed. */
 #include "module.h"
 
+#ifndef NP_PORTABLE
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
@@ -31,9 +32,16 @@ static void *load(const char *library)
 	}
 	return found ? found : dlopen(library, HOW);
 }
+#endif
 
 int np_module_find(const char *library, const char *symbol, void **ret, struct np_err *err)
 {
+#ifdef NP_PORTABLE
+	(void)symbol;
+	(void)ret;
+	return np_fail(err, NP_E_NOTFOUND,
+		       "this npuprof is one file, which loads no libraries ('%s')", library);
+#else
 	void *handle = load(library);
 	void *address;
 
@@ -48,4 +56,5 @@ int np_module_find(const char *library, const char *symbol, void **ret, struct n
 		return np_fail(err, NP_E_FORMAT, "'%s' is of another version of npuprof", library);
 	*ret = address;
 	return NP_OK;
+#endif
 }

@@ -84,6 +84,14 @@ need_program() {
 	done
 }
 
+# sqlite_since <version>: is npuprof built with such an SQLite, or a newer one?
+sqlite_since() {
+	local version
+
+	version=$(sed -n 's/^SQLITE_VERSION:INTERNAL=//p' "$NPUPROF_BUILD/CMakeCache.txt")
+	[[ $(printf '%s\n' "$1" "${version:-$1}" | sort -V | head -n 1) == "$1" ]]
+}
+
 # behaviour <sentence>: what the expectations that follow are about
 behaviour() {
 	what=$*

@@ -81,7 +81,9 @@ expect 'it is compared' test "$status" = 0 -o "$status" = 3
 expect_equal "$(value '$.step.base_ns')" 1000000
 run "$npuprof" cluster -m calibrate_npu_gpu -d "$work/npu" --baseline_profiling_path "$work/in/gpu.sqlite" -o "$work/out"
 expect 'the mode is that comparison' test "$status" = 0 -o "$status" = 3
-expect_equal "$(find "$work/out" -name 'performance_comparison_result_*.xlsx' | wc -l)" 1
+if [[ -e $NPUPROF_BUILD/libnpuprof_xlsx.so ]]; then
+	expect_equal "$(find "$work/out" -name 'performance_comparison_result_*.xlsx' | wc -l)" 1
+fi
 
 behaviour 'a job that ran on GPUs is read rank by rank, and is what it is on NPUs'
 size=(--dp 2 --steps 3 --layers 2 --kernels-per-layer 2 -q)

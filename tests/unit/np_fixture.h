@@ -170,6 +170,9 @@ static inline void run_sql_on(sqlite3 *handle, const char *sql)
 {
 	char *message = NULL;
 
+	/* SQLite before 3.35 cannot make such a table. */
+	if (sqlite3_libversion_number() < 3035000 && strstr(sql, "DROP COLUMN"))
+		skip();
 	if (sqlite3_exec(handle, sql, NULL, NULL, &message) != SQLITE_OK)
 		fail_msg("%s: %s", sql, message);
 }

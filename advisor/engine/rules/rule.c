@@ -16,6 +16,7 @@
 #include "npuprof/text.h"
 
 #include "position.h"
+#include "rule_packs.h"
 
 void adv_problems_release(struct adv_problems *problems)
 {
@@ -194,6 +195,14 @@ static int read_text(struct adv_rule_file *file, struct np_err *err)
 	return file->text ? NP_OK : np_fail_nomem(err, file->path);
 }
 
+static int copy_text(struct adv_rule_file *file, const struct adv_rule_pack *pack,
+		     struct np_err *err)
+{
+	file->text = strndup(pack->text, pack->length);
+	file->length = pack->length;
+	return file->text ? NP_OK : np_fail_nomem(err, file->path);
+}
+
 static char *rule_path(struct adv_rule_library *library, size_t index)
 {
 	char text[32];
@@ -305,7 +314,9 @@ static void add_syntax_problem(struct adv_rule_library *library, const struct ad
 	problem->column = column > 0 ? column : 1;
 }
 
-static int read_file(struct adv_rule_library *library, const char *path, struct np_err *err)
+/* Of a file, or of a pack in the program. */
+static int read_pack(struct adv_rule_library *library, const char *path,
+		     const struct adv_rule_pack *pack, struct np_err *err)
 {
 	struct adv_rule_file **slot = np_vec_add(&library->files, err);
 	struct np_err why = NP_ERR_INIT;
@@ -323,7 +334,7 @@ static int read_file(struct adv_rule_library *library, const char *path, struct 
 	file->path = strdup(path);
 	if (!file->path)
 		return np_fail_nomem(err, path);
-	rc = read_text(file, err);
+	rc = pack ? copy_text(file, pack, err) : read_text(file, err);
 	if (rc < 0)
 		return rc;
 	rc = np_json_parse(file->text, file->length, file->path, &file->doc, &why);
@@ -337,6 +348,25 @@ static int read_file(struct adv_rule_library *library, const char *path, struct 
 	rules = np_json_member(file->doc, "rules");
 	for (size_t i = 0; rc == NP_OK && i < np_json_count(rules); i++)
 		rc = add_rule(library, file, np_json_item(rules, i), i, err);
+	return rc;
+}
+
+static int read_file(struct adv_rule_library *library, const char *path, struct np_err *err)
+{
+	return read_pack(library, path, NULL, err);
+}
+
+/* The rules that are a part of the program; their names are those of the files they were. */
+static int read_inside(struct adv_rule_library *library, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	for (const struct adv_rule_pack *pack = adv_rule_packs; pack->name && rc == NP_OK; pack++) {
+		char path[64];
+
+		(void)snprintf(path, sizeof(path), "<program>/%s", pack->name);
+		rc = read_pack(library, path, pack, err);
+	}
 	return rc;
 }
 
@@ -569,7 +599,7 @@ static int read_own(struct adv_rule_library *library, struct np_err *err)
 	if (chosen && *chosen)
 		return adv_rule_library_read(library, chosen, err);
 	if (!program_directory(directory, sizeof(directory)))
-		return NP_OK;
+		return read_inside(library, err);
 	for (size_t i = 0; i < NP_COUNT(beside); i++) {
 		char *path = NULL;
 		int rc = NP_OK;
@@ -584,7 +614,7 @@ static int read_own(struct adv_rule_library *library, struct np_err *err)
 		if (found)
 			return rc;
 	}
-	return NP_OK;
+	return read_inside(library, err);
 }
 
 int adv_rules_read_all(struct adv_rule_library *library, const char *const *more, size_t count,

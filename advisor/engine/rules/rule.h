@@ -223,8 +223,8 @@ int adv_rule_library_finish(struct adv_rule_library *library, struct np_err *err
 /*
  * Where rules come from: NPUPROF_RULES if it is set, else the rules that came
  * with the program, which lie beside it (in a build tree) or in
- * ../share/npuprof/rules; and, after them, the directories and files that the
- * user names.
+ * ../share/npuprof/rules, or are in it (rule_packs.h); and, after them, the directories
+ * and files that the user names.
  */
 int adv_rules_read_all(struct adv_rule_library *library, const char *const *more, size_t count,
 		       struct np_err *err) NP_MUST_USE;

@@ -215,6 +215,18 @@ static void quick_trim(sqlite3_context *context, int argc, sqlite3_value **argv)
 	sqlite3_result_text64(context, text, length, SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
+/* As SQLite's own, which may be left out of it and is before 3.35: unknown for what is no number or
+ * below zero. */
+static void square_root(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+	int type = sqlite3_value_numeric_type(argv[0]);
+	double value = sqlite3_value_double(argv[0]);
+
+	(void)argc;
+	if ((type == SQLITE_INTEGER || type == SQLITE_FLOAT) && value >= 0)
+		sqlite3_result_double(context, sqrt(value));
+}
+
 static int add_scalars(struct adv_sql *sql)
 {
 	static const int left = TRIM_LEFT;
@@ -226,10 +238,11 @@ static int add_scalars(struct adv_sql *sql)
 		const void *context;
 		void (*function)(sqlite3_context *, int, sqlite3_value **);
 	} functions[] = {
-		{ "ver_cmp", 2, NULL, ver_cmp },          { "envget", 2, sql, envget },
-		{ "user_frame", 1, NULL, user_frame_of }, { "instr", 2, NULL, quick_instr },
-		{ "replace", 3, NULL, quick_replace },    { "trim", 2, &both, quick_trim },
-		{ "ltrim", 2, &left, quick_trim },        { "rtrim", 2, &right, quick_trim },
+		{ "sqrt", 1, NULL, square_root },   { "ver_cmp", 2, NULL, ver_cmp },
+		{ "envget", 2, sql, envget },       { "user_frame", 1, NULL, user_frame_of },
+		{ "instr", 2, NULL, quick_instr },  { "replace", 3, NULL, quick_replace },
+		{ "trim", 2, &both, quick_trim },   { "ltrim", 2, &left, quick_trim },
+		{ "rtrim", 2, &right, quick_trim },
 	};
 	int rc = SQLITE_OK;
 

@@ -74,6 +74,19 @@ static void versions_compare_as_people_mean_them(void **state)
 	check_all(list, NP_COUNT(list));
 }
 
+/* SQLite has it from 3.35 on, if it was built so. */
+static void roots_are_there_with_any_sqlite(void **state)
+{
+	static const struct expectation list[] = {
+		{ "SELECT sqrt(9)", "3.0" },      { "SELECT sqrt('2.25')", "1.5" },
+		{ "SELECT sqrt(-1)", "" },        { "SELECT sqrt(NULL)", "" },
+		{ "SELECT sqrt('nothing')", "" },
+	};
+
+	(void)state;
+	check_all(list, NP_COUNT(list));
+}
+
 static void patterns_match_capture_and_replace(void **state)
 {
 	static const struct expectation list[] = {
@@ -254,6 +267,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(shapes_are_read_by_tensor_and_axis),
 		cmocka_unit_test(versions_compare_as_people_mean_them),
+		cmocka_unit_test(roots_are_there_with_any_sqlite),
 		cmocka_unit_test(patterns_match_capture_and_replace),
 		cmocka_unit_test(aggregates_are_those_of_statistics),
 		cmocka_unit_test(the_users_frame_is_the_innermost_outside_of_libraries),
