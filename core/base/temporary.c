@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /*
@@ -171,7 +172,7 @@ char *np_temporary_new(const char *path)
 	/* Two threads may write the same file: the last one wins, as a whole. */
 	if (asprintf(&name, "%s.tmp-%s-%08jx-%ju-%ju-%ju-%d", path, self.host, (uintmax_t)self.boot,
 		     (uintmax_t)self.space, (uintmax_t)self.process, (uintmax_t)self.start,
-		     (int)gettid()) < 0)
+		     (int)syscall(SYS_gettid)) < 0)
 		return NULL;
 	/* Whatever has this name was not made here. */
 	(void)unlink(name);
