@@ -94,7 +94,7 @@ synth() {
 	# shellcheck disable=SC2086 # words
 	"$out/bin/here/npuprof-synth" -q -o "$in/$1" $small $2
 }
-synth db '--ranks 4 --slow-rank 2:1.4 --slow-link 0-1:3 --clock-skew 1:2000'
+synth db '--ranks 4 --slow-rank 2:1.4 --slow-link 0-1:3 --clock-skew 1:2us'
 synth base '--ranks 4'
 synth text '--ranks 2 --format text'
 synth pipeline '--ranks 8 --tp 2 --pp 2 --slow-rank 5:1.3'
@@ -137,16 +137,25 @@ run_cases() {
 		echo "$status" >"$room/status"
 		rm "$room/in"
 	done
-	# How long a rule took, and when; pages of databases may lie in another order, their content may not.
+	# How long a rule took.
 	find "$out/got/$1" -type f \( -name '*.json' -o -name stdout -o -name '*.sarif' \) -exec sed -i \
 		's/"elapsed_ns": *[0-9][0-9]*/"elapsed_ns": 0/g' {} +
 }
 run_cases here
 run_cases aarch64
 
+# same <file>: the bytes of both, but for the version of the SQLite that wrote a database, at the end of its head
+same() {
+	cmp -s "$out/got/here/$1" "$out/got/aarch64/$1" && return
+	case $1 in
+	*.db) [ -e "$out/got/aarch64/$1" ] && [ -z "$(cmp -l "$out/got/here/$1" "$out/got/aarch64/$1" 2>&1 | awk '$1 < 97 || $1 > 100' || :)" ] ;;
+	*) return 1 ;;
+	esac
+}
+
 different=0 same=0
 for file in $(cd "$out/got/here" && find . -type f | LC_ALL=C sort); do
-	if cmp -s "$out/got/here/$file" "$out/got/aarch64/$file"; then
+	if same "$file"; then
 		same=$((same + 1))
 		continue
 	fi
