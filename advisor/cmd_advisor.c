@@ -363,6 +363,7 @@ static int load_run(struct advisor_session *session, struct np_err *err)
 	struct np_common common = options->common;
 	int rc;
 
+	common.snapshots = true;
 	if (common.dirs.count == 0)
 		common.dirs = (struct np_opt_list){ .item = here, .count = NP_COUNT(here) };
 	if (options->picks.count == 0)

@@ -540,6 +540,7 @@ static int cmd_cluster(int argc, const char *const *argv)
 	if (asks_for_another_command(argc, argv, &status))
 		return status;
 	if (np_cmd_options(&np_cmd_cluster, argc, argv, &options, &status)) {
+		options.common.snapshots = true;
 		if (options.table && options.common.format != NP_OUTPUT_JSON)
 			options.modes |= np_modes_of_table(options.table);
 		status = phases_run(&(struct phases_job){ .command = &np_cmd_cluster,

@@ -7,14 +7,13 @@
 #include "engine/mem_tables.h"
 #include "memory_report.h"
 
+#include "npuprof/cluster_tables.h"
 #include "npuprof/dirs.h"
+#include "npuprof/mem_snapshots.h"
 #include "npuprof/ranges.h"
 #include "npuprof/run.h"
 #include "npuprof/text.h"
 #include "npuprof/workers.h"
-
-/* Directories below directories; deeper ones are not looked into. */
-#define DEPTH_MOST 8
 
 struct memory_options {
 	struct np_common common;
@@ -30,6 +29,7 @@ struct memory_options {
 	struct np_opt_list with;
 	bool sweep;
 	const char *fail_on;
+	const char *base;
 };
 
 static const char *const bys[] = {
@@ -120,6 +120,14 @@ static const struct np_opt whatif_options[] = {
 		.help = "foretell it under each of the settings that are worth trying",
 	},
 	{
+		.name = "base",
+		.kind = NP_OPT_TEXT,
+		.fill = NP_FILL_DIRECTORY,
+		.offset = offsetof(struct memory_options, base),
+		.value = "PATH",
+		.help = "tell what was added since this snapshot or run, rank by rank",
+	},
+	{
 		.name = "fail-on",
 		.kind = NP_OPT_TEXT,
 		.offset = offsetof(struct memory_options, fail_on),
@@ -194,12 +202,6 @@ struct memory_job {
 	struct memory_report report;
 };
 
-static bool is_snapshot(const char *name)
-{
-	return np_text_ends(name, ".pickle") || np_text_ends(name, ".pkl") ||
-	       np_text_ends(name, ".pickle.gz") || np_text_ends(name, ".pkl.gz");
-}
-
 static int add_file(struct memory_job *job, char *path, struct np_err *err)
 {
 	char **added = np_vec_add(&job->files.list, err);
@@ -210,30 +212,6 @@ static int add_file(struct memory_job *job, char *path, struct np_err *err)
 	}
 	*added = path;
 	return NP_OK;
-}
-
-static int find_files(struct memory_job *job, const char *dir, unsigned depth, struct np_err *err)
-{
-	struct np_names names = { 0 };
-	int rc = np_names_read(dir, &names, err);
-
-	for (size_t i = 0; rc == NP_OK && i < names.list.count; i++) {
-		char *path = np_join_path(dir, names.list.item[i]);
-
-		if (!path) {
-			rc = np_fail_nomem(err, "the name of a snapshot");
-		} else if (np_is_directory(path)) {
-			if (depth < DEPTH_MOST)
-				rc = find_files(job, path, depth + 1, err);
-			free(path);
-		} else if (is_snapshot(path)) {
-			rc = add_file(job, path, err);
-		} else {
-			free(path);
-		}
-	}
-	np_names_release(&names);
-	return rc;
 }
 
 /* Which inputs are snapshots, and where profiles may be: directories may have both. */
@@ -247,14 +225,14 @@ static int find_all(struct memory_job *job, struct np_err *err)
 		const char **run = NULL;
 		char *path = NULL;
 
-		if (directory || !is_snapshot(dirs->item[i])) {
+		if (directory || !np_mem_snapshots_is(dirs->item[i])) {
 			run = np_vec_add(&job->runs, err);
 			if (!run)
 				return NP_E_NOMEM;
 			*run = dirs->item[i];
 		}
 		if (directory)
-			rc = find_files(job, dirs->item[i], 0, err);
+			rc = np_mem_snapshots_find(dirs->item[i], &job->files, err);
 		if (run)
 			continue;
 		path = strdup(dirs->item[i]);
@@ -434,15 +412,23 @@ static int order_ranks(const void *a, const void *b)
 	return order ? order : np_order((int64_t)rank_a->device, (int64_t)rank_b->device);
 }
 
+static const struct np_relation *const tables[] = {
+	&np_table_memory_group, &np_table_memory_rank, &np_table_memory_component,
+	&np_table_memory_curve, &np_table_memory_leak, &np_table_memory_whatif,
+};
+
 static int print_csv(const struct memory_job *job, struct np_err *err)
 {
+	NP_CLEANUP(np_memory_freep) struct np_memory *memory = NULL;
+	struct np_analysis model = { 0 };
 	const char *output = job->options->common.output;
-	int rc = NP_OK;
+	int rc = mem_tables_new(&job->report.ranks, &memory, err);
 
-	if (!output)
-		return np_csv_write(job->table, &job->report.ranks, stdout, err);
-	for (size_t i = 0; rc == NP_OK && i < MEM_TABLES; i++)
-		rc = np_csv_write_below(mem_tables[i], &job->report.ranks, output, err);
+	model.memory = memory;
+	if (rc == NP_OK && !output)
+		return np_csv_write(job->table, &model, stdout, err);
+	for (size_t i = 0; rc == NP_OK && i < NP_COUNT(tables); i++)
+		rc = np_csv_write_below(tables[i], &model, output, err);
 	return rc;
 }
 
@@ -542,39 +528,85 @@ static int say_nothing_found(const struct memory_job *job)
 		job->options->common.dirs.item[0]);
 }
 
+static int gather(struct memory_job *job, struct np_err *err);
+
+/* The run that is compared with: the same options but for where it is. */
+static int read_base(struct memory_job *job, struct memory_job *base, struct np_err *err)
+{
+	struct memory_options options = *job->options;
+	const char *path = options.base;
+	int rc;
+
+	options.common.dirs = (struct np_opt_list){ &path, 1, 1 };
+	options.rank = -1;
+	*base = (struct memory_job){ .options = &options, .how = job->how };
+	base->how.with_count = 0;
+	base->how.sweep = false;
+	rc = gather(base, err);
+	np_notes_move(&job->notes, &base->notes);
+	if (rc == NP_OK && base->report.ranks.count == 0)
+		rc = np_fail(err, NP_E_NOTFOUND, "no memory was recorded below '%s'", path);
+	if (rc == NP_OK)
+		rc = mem_comparison_new(&base->report.ranks, &job->report.ranks,
+					&job->report.comparison, err);
+	job->report.base = path;
+	base->options = NULL;
+	return rc;
+}
+
+static void release_job(struct memory_job *job)
+{
+	mem_comparison_free(job->report.comparison);
+	mem_imbalance_free(job->report.imbalance);
+	mem_ranks_release(&job->report.ranks);
+	np_names_release(&job->files);
+	np_vec_release(&job->runs);
+	np_notes_release(&job->notes);
+}
+
 static int present(struct memory_job *job)
 {
+	struct memory_job base = { 0 };
 	struct np_err err = NP_ERR_INIT;
-	int rc;
+	int rc = NP_OK;
 
 	place_ranks(job);
 	trip(job);
 	qsort(job->report.ranks.item, job->report.ranks.count, sizeof(job->report.ranks.item[0]),
 	      order_ranks);
-	rc = mem_imbalance_new(&job->report.ranks, &job->report.imbalance, &err);
+	if (job->options->base)
+		rc = read_base(job, &base, &err);
+	if (rc == NP_OK)
+		rc = mem_imbalance_new(&job->report.ranks, &job->report.imbalance, &err);
 	if (rc == NP_OK)
 		rc = print(job, &err);
+	release_job(&base);
 	if (rc < 0)
 		return np_report(NP_EXIT_FAILED, "%s", err.text);
 	return judge(job, prepare_is_partial(&job->options->common, &job->notes) ? NP_EXIT_PARTIAL
 										 : NP_EXIT_DONE);
 }
 
+/* Find and read everything. */
+static int gather(struct memory_job *job, struct np_err *err)
+{
+	int rc = find_all(job, err);
+
+	if (rc == NP_OK)
+		rc = read_snapshots(job, err);
+	return rc == NP_OK ? read_runs(job, err) : rc;
+}
+
 static int run(struct memory_job *job)
 {
 	const struct memory_options *options = job->options;
 	struct np_err err = NP_ERR_INIT;
-	int rc = find_all(job, &err);
+	int rc = gather(job, &err);
 
-	if (rc < 0)
-		return np_report(NP_EXIT_FAILED, "%s", err.text);
 	if (options->rank >= 0 && (job->files.list.count != 1 || job->runs.count > 0))
 		return np_cmd_usage(&np_cmd_memory,
 				    "--rank is for a single snapshot; there are %zu",
 				    job->files.list.count);
-	rc = read_snapshots(job, &err);
-	if (rc == NP_OK)
-		rc = read_runs(job, &err);
 	if (rc == NP_E_USAGE)
 		return np_cmd_usage(&np_cmd_memory, "%s", err.text);
 	if (rc < 0)
@@ -626,12 +658,12 @@ static int find_table(struct memory_job *job, struct np_err *err)
 	const char *name = job->options->table;
 	NP_CLEANUP(np_buf_release) struct np_buf names = NP_BUF_INIT;
 
-	job->table = mem_tables[0];
-	for (size_t i = 0; name && i < MEM_TABLES; i++) {
-		np_buf_printf(&names, "%s%s", i > 0 ? ", " : "", mem_tables[i]->name);
-		if (strcmp(mem_tables[i]->name, name) != 0)
+	job->table = tables[0];
+	for (size_t i = 0; name && i < NP_COUNT(tables); i++) {
+		np_buf_printf(&names, "%s%s", i > 0 ? ", " : "", tables[i]->name);
+		if (strcmp(tables[i]->name, name) != 0)
 			continue;
-		job->table = mem_tables[i];
+		job->table = tables[i];
 		return NP_OK;
 	}
 	return name ? np_fail(err, NP_E_USAGE, "there is no table '%s': %s", name, names.text)
@@ -692,11 +724,7 @@ static int memory(const struct memory_options *options)
 				      "--at %s: neither peak, end, step:N, event:N, time:T nor a "
 				      "number",
 				      options->at);
-	mem_imbalance_free(job.report.imbalance);
-	mem_ranks_release(&job.report.ranks);
-	np_names_release(&job.files);
-	np_vec_release(&job.runs);
-	np_notes_release(&job.notes);
+	release_job(&job);
 	return status;
 }
 

@@ -322,6 +322,20 @@ static void put_first_out(struct np_jsonout *out, const struct mem_imbalance *im
 	np_jsonout_end(out);
 }
 
+static void put_differences(struct np_jsonout *out, const mem_differences *differences,
+			    const char *other)
+{
+	for (size_t i = 0; i < differences->count; i++) {
+		const struct mem_difference *one = &differences->item[i];
+
+		np_jsonout_object_line(out, NULL);
+		np_jsonout_text(out, "what", one->what);
+		np_jsonout_integer(out, "bytes", one->bytes);
+		np_jsonout_integer(out, other, one->other_bytes);
+		np_jsonout_end(out);
+	}
+}
+
 static void put_imbalance(struct np_jsonout *out, const struct mem_imbalance *imbalance)
 {
 	if (imbalance->count == 0)
@@ -343,17 +357,41 @@ static void put_imbalance(struct np_jsonout *out, const struct mem_imbalance *im
 			put_dimension(out, &imbalance->dimensions.item[i]);
 		np_jsonout_end(out);
 		np_jsonout_array(out, "differences");
-		for (size_t i = 0; i < imbalance->differences.count; i++) {
-			const struct mem_difference *one = &imbalance->differences.item[i];
-
-			np_jsonout_object_line(out, NULL);
-			np_jsonout_text(out, "what", one->what);
-			np_jsonout_integer(out, "bytes", one->bytes);
-			np_jsonout_integer(out, "median_bytes", one->median_bytes);
-			np_jsonout_end(out);
-		}
+		put_differences(out, &imbalance->differences, "median_bytes");
 		np_jsonout_end(out);
 	}
+	np_jsonout_end(out);
+}
+
+static void put_pair(struct np_jsonout *out, const struct mem_pair *pair)
+{
+	np_jsonout_object(out, NULL);
+	np_jsonout_integer(out, "rank", pair->now->rank);
+	np_jsonout_text(out, "file", pair->now->path);
+	np_jsonout_text(out, "base_file", pair->base->path);
+	np_jsonout_integer(out, "peak_allocated_delta_bytes",
+			   mem_risen(&pair->base->allocated, &pair->now->allocated));
+	np_jsonout_integer(out, "peak_reserved_delta_bytes",
+			   mem_risen(&pair->base->reserved, &pair->now->reserved));
+	np_jsonout_integer(out, "delta_bytes", mem_risen(&pair->base->at, &pair->now->at));
+	np_jsonout_array(out, "changes");
+	put_differences(out, &pair->changes, "base_bytes");
+	np_jsonout_end(out);
+	np_jsonout_end(out);
+}
+
+static void put_comparison(struct np_jsonout *out, const struct memory_report *report)
+{
+	const struct mem_comparison *comparison = report->comparison;
+
+	np_jsonout_object(out, "comparison");
+	np_jsonout_text(out, "base", report->base);
+	np_jsonout_integer(out, "base_only", (int64_t)comparison->base_alone);
+	np_jsonout_integer(out, "new_only", (int64_t)comparison->now_alone);
+	np_jsonout_array(out, "ranks");
+	for (size_t i = 0; i < comparison->pairs.count; i++)
+		put_pair(out, &comparison->pairs.item[i]);
+	np_jsonout_end(out);
 	np_jsonout_end(out);
 }
 
@@ -373,6 +411,8 @@ int memory_report_json(const struct memory_report *report, void *stream, struct 
 		put_result(&out, report, &report->ranks.item[i]);
 	np_jsonout_end(&out);
 	put_imbalance(&out, report->imbalance);
+	if (report->comparison)
+		put_comparison(&out, report);
 	np_jsonout_end(&out);
 	rc = np_jsonout_finish(&out, err);
 	np_jsonout_release(&out);

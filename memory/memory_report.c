@@ -111,10 +111,41 @@ static void say_differences(struct np_buf *buf, const struct mem_imbalance *imba
 		if (i == 0)
 			np_say(buf, "more there: ");
 		np_buf_printf(buf, "%s%s %c", i > 0 ? np_lang_text(", ") : "",
-			      np_lang_text(one->what), one->bytes < one->median_bytes ? '-' : '+');
-		np_text_bytes(buf, llabs(one->bytes - one->median_bytes));
+			      np_lang_text(one->what), one->bytes < one->other_bytes ? '-' : '+');
+		np_text_bytes(buf, llabs(one->bytes - one->other_bytes));
 	}
 	np_buf_add(buf, imbalance->differences.count > 0 ? "\n" : "");
+}
+
+/* "+1.2 GB" */
+static void add_risen(struct np_buf *buf, int64_t bytes)
+{
+	if (bytes != NP_UNKNOWN)
+		np_buf_add_char(buf, bytes < 0 ? '-' : '+');
+	np_text_bytes(buf, bytes == NP_UNKNOWN ? bytes : llabs(bytes));
+}
+
+static void say_comparison(struct np_buf *buf, const struct memory_report *report)
+{
+	const struct mem_comparison *comparison = report->comparison;
+	const struct mem_pair *most = comparison ? comparison->most : NULL;
+	NP_CLEANUP(np_buf_release) struct np_buf who = NP_BUF_INIT;
+	NP_CLEANUP(np_buf_release) struct np_buf allocated = NP_BUF_INIT;
+	NP_CLEANUP(np_buf_release) struct np_buf reserved = NP_BUF_INIT;
+
+	if (!comparison)
+		return;
+	if (!most) {
+		np_say(buf, "no rank is in both runs\n");
+		return;
+	}
+	mem_rank_name(most->now, &who);
+	add_risen(&allocated, mem_risen(&most->base->allocated, &most->now->allocated));
+	add_risen(&reserved, mem_risen(&most->base->reserved, &most->now->reserved));
+	np_say(buf,
+	       "against {1}: {2} ranks in both; on {3} peak allocated {4}, peak reserved {5}\n",
+	       NP_SAID_TEXT(report->base), NP_SAID_INT(comparison->pairs.count),
+	       NP_SAID_TEXT(who.text), NP_SAID_TEXT(allocated.text), NP_SAID_TEXT(reserved.text));
 }
 
 static void say_imbalance(struct np_buf *buf, const struct memory_report *report)
@@ -470,6 +501,30 @@ static struct np_grid *ranks_grid(const struct memory_report *report)
 	return grid;
 }
 
+static struct np_grid *changes_grid(const struct memory_report *report)
+{
+	static const struct np_grid_column columns[] = {
+		{ "what", NP_LEFT, NP_CUT_MIDDLE },
+		{ "before", NP_RIGHT, NP_UNCUT },
+		{ "now", NP_RIGHT, NP_UNCUT },
+		{ "change", NP_RIGHT, NP_UNCUT },
+	};
+	const struct mem_pair *most = report->comparison->most;
+	struct np_grid *grid = np_grid_new(columns, NP_COUNT(columns));
+
+	for (size_t i = 0; grid && i < most->changes.count && i < report->top; i++) {
+		const struct mem_difference *change = &most->changes.item[i];
+		NP_CLEANUP(np_buf_release) struct np_buf risen = NP_BUF_INIT;
+
+		add_risen(&risen, change->bytes - change->other_bytes);
+		np_grid_cell(grid, np_lang_text(change->what));
+		np_grid_bytes(grid, change->other_bytes);
+		np_grid_bytes(grid, change->bytes);
+		np_grid_cell(grid, risen.text);
+	}
+	return grid;
+}
+
 static struct np_grid *parts_grid(const struct mem_dimension *along)
 {
 	const struct np_grid_column columns[] = {
@@ -584,6 +639,7 @@ static void say_all(struct np_buf *lines, const struct memory_report *report,
 		    const struct mem_rank *rank)
 {
 	say_peaks(lines, report, rank);
+	say_comparison(lines, report);
 	say_imbalance(lines, report);
 	say_first_out(lines, report);
 	say_composition(lines, report, rank);
@@ -608,6 +664,8 @@ static bool add_tables(struct np_page *page, const struct memory_report *report,
 	const struct mem_rank *components = with_components(report, rank);
 	bool done = add_table(page, "Ranks", ranks_grid(report));
 
+	if (done && report->comparison && report->comparison->most)
+		done = add_table(page, "What was added", changes_grid(report));
 	if (done && imbalance->along && mem_imbalance_matters(imbalance))
 		done = add_table(page, "Peaks by part of the job", parts_grid(imbalance->along));
 	if (done)

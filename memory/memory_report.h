@@ -11,6 +11,8 @@
 struct memory_report {
 	mem_ranks ranks;
 	struct mem_imbalance *imbalance;
+	struct mem_comparison *comparison; /* with --base, else NULL */
+	const char *base;
 	const char *moment;   /* as given */
 	size_t top;           /* groups that are shown */
 	const char *gate;     /* as given, or NULL */

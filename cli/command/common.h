@@ -57,6 +57,7 @@ struct np_common {
 	bool agent;        /* the answer is one line of JSON (cli/prepare/agent.h) */
 	/* No option: the phase in hand, where there are several, and what is gathered of each. */
 	const char *phase_part;
+	bool snapshots;    /* no option: memory snapshots beside the profiles are read too */
 	bool phase_if_any; /* a run without phases need not have the one that was asked for */
 	struct np_phase_times *phase_times;
 	/* No option: np_load_options.kernel_framework_op, for commands that want kernels summed. */

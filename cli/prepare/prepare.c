@@ -14,6 +14,7 @@
 #include "npuprof/discover.h"
 #include "npuprof/iteration.h"
 #include "npuprof/load_run.h"
+#include "npuprof/mem_snapshots.h"
 #include "npuprof/pattern.h"
 #include "npuprof/realtime.h"
 #include "npuprof/say.h"
@@ -305,6 +306,13 @@ int prepare_measures(const struct np_common *common, struct np_run *run, struct 
 	rc = np_analysis_build(run, manifest, (size_t)common->jobs, ret, err);
 	if (rc == NP_OK && common->verbose > 0 && !common->quiet)
 		say_measured(np_steady_ns() - begun);
+	if (rc == NP_OK && common->snapshots && !common->from_summaries)
+		rc = np_mem_snapshots_read(common->dirs.item, common->dirs.count, (*ret)->cluster,
+					   &(*ret)->run->notes, &(*ret)->memory, err);
+	if (rc < 0 && *ret) {
+		np_analysis_free(*ret);
+		*ret = NULL;
+	}
 	if (rc == NP_OK)
 		(*ret)->version = NP_VERSION;
 	return rc;

@@ -8,6 +8,7 @@
 #include "npuprof/buf.h"
 #include "npuprof/notes.h"
 #include "npuprof/run.h"
+#include "npuprof/snapshot_rows.h"
 
 #include <inttypes.h>
 
@@ -22,6 +23,7 @@ void np_analysis_free(struct np_analysis *analysis)
 	free(analysis->courses);
 	free(analysis->explanations);
 	np_device_time_free(analysis->device_time);
+	np_memory_free(analysis->memory);
 	np_verdict_release(&analysis->verdict);
 	np_job_findings_release(&analysis->findings);
 	np_charge_order_release(&analysis->order);

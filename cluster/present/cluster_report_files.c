@@ -63,7 +63,7 @@ int report_list_all(const struct cluster_report *report, struct report_list *ret
 			.left_out = is_left_out(relation, report->analysis, report->modes)
 		};
 
-		if (np_cluster_relation_applies(relation, report->analysis->cluster) &&
+		if (np_cluster_relation_applies(relation, report->analysis) &&
 		    !is_listed(ret, relation))
 			rc = report_list_add(ret, &table, err);
 	}

@@ -5,6 +5,7 @@
 #include "npuprof/align.h"
 #include "npuprof/lang.h"
 #include "npuprof/say.h"
+#include "npuprof/snapshot_rows.h"
 #include "npuprof/text.h"
 
 #include <inttypes.h>
@@ -104,6 +105,42 @@ void report_put_link(struct np_buf *buf, const struct np_analysis *analysis)
 		np_say(buf, ", by the times of whole operators\n");
 }
 
+/* What snapshots beside the profiles say, in two lines; `npuprof memory` says the rest. */
+static void put_snapshots(struct np_buf *buf, const struct np_memory *memory)
+{
+	const struct np_memory_rank_row *most = NULL;
+	const struct np_memory_leak_row *leak = NULL;
+	const struct np_memory_whatif_row *best = NULL;
+
+	for (size_t i = 0; i < memory->ranks.count; i++) {
+		const struct np_memory_rank_row *row = &memory->ranks.item[i];
+
+		most = !most || row->peak_reserved > most->peak_reserved ? row : most;
+	}
+	for (size_t i = 0; i < memory->leaks.count; i++) {
+		const struct np_memory_leak_row *row = &memory->leaks.item[i];
+
+		leak = !leak || row->bytes_each_time > leak->bytes_each_time ? row : leak;
+	}
+	for (size_t i = 0; i < memory->whatif.count; i++) {
+		const struct np_memory_whatif_row *row = &memory->whatif.item[i];
+
+		if (row->gain != NP_UNKNOWN && row->gain > 0 && (!best || row->gain > best->gain))
+			best = row;
+	}
+	np_say(buf, "memory snapshots of {1} ranks: rank {2} reserves most, {3} (allocated {4})\n",
+	       NP_SAID_INT(memory->ranks.count), NP_SAID_INT(most->rank),
+	       NP_SAID_BYTES(most->peak_reserved), NP_SAID_BYTES(most->peak_allocated));
+	if (leak)
+		np_say(buf, "memory of rank {1}: {2} leaves {3} each time that is never freed\n",
+		       NP_SAID_INT(memory->ranks.item[leak->of].rank), NP_SAID_TEXT(leak->what),
+		       NP_SAID_BYTES(leak->bytes_each_time));
+	if (best && best->gain * 50 > best->peak_reserved)
+		np_say(buf, "memory of rank {1}: {2} would lower peak reserved by {3}\n",
+		       NP_SAID_INT(memory->ranks.item[best->of].rank), NP_SAID_TEXT(best->settings),
+		       NP_SAID_BYTES(best->gain));
+}
+
 void report_put_memory(struct np_buf *buf, const struct np_analysis *analysis)
 {
 	struct np_memory_growth most = { LEAK_BYTES - 1, 0 };
@@ -112,6 +149,8 @@ void report_put_memory(struct np_buf *buf, const struct np_analysis *analysis)
 	np_str what = NP_STR_NONE;
 	size_t growing = 0;
 
+	if (analysis->memory)
+		put_snapshots(buf, analysis->memory);
 	for (size_t i = 0; i < run->sources.count; i++) {
 		const struct np_rank *rank = run->ranks[i];
 		bool grows = false;

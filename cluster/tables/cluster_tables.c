@@ -3,6 +3,7 @@
 #include "npuprof/cluster_tables.h"
 
 #include "npuprof/align.h"
+#include "npuprof/text.h"
 
 #include "tables.h"
 
@@ -33,6 +34,12 @@ const struct np_relation *const np_cluster_relations[] = {
 	&np_table_pipeline,
 	&np_table_expert,
 	&np_table_memory,
+	&np_table_memory_rank,
+	&np_table_memory_group,
+	&np_table_memory_component,
+	&np_table_memory_curve,
+	&np_table_memory_leak,
+	&np_table_memory_whatif,
 	&np_table_whatif,
 	&np_table_critical_path,
 	&np_table_skipped,
@@ -42,9 +49,11 @@ const struct np_relation *const np_cluster_relations[] = {
 const size_t np_cluster_relation_count = NP_COUNT(np_cluster_relations);
 
 bool np_cluster_relation_applies(const struct np_relation *relation,
-				 const struct np_cluster *cluster)
+				 const struct np_analysis *analysis)
 {
-	return relation != &np_table_base_info || np_cluster_has_base_info(cluster);
+	if (np_text_begins(relation->name, "np_memory_"))
+		return analysis->memory != NULL;
+	return relation != &np_table_base_info || np_cluster_has_base_info(analysis->cluster);
 }
 
 bool np_table_is_of_operators(const struct np_relation *relation)

@@ -64,6 +64,7 @@ struct np_analysis {
 	struct np_course *courses; /* likewise */
 
 	struct np_device_time *device_time; /* NULL unless a command has read it */
+	struct np_memory *memory;           /* of snapshots (snapshot_rows.h); likewise */
 
 	/* The merged database has no rows of operators (np_cluster_operator_rows()): too many. */
 	bool operators_left_out;

@@ -29,15 +29,24 @@ extern const struct np_relation np_table_link;
 extern const struct np_relation np_table_pipeline;
 extern const struct np_relation np_table_expert;
 extern const struct np_relation np_table_memory;
+extern const struct np_relation np_table_memory_rank;
+extern const struct np_relation np_table_memory_group;
+extern const struct np_relation np_table_memory_component;
+extern const struct np_relation np_table_memory_curve;
+extern const struct np_relation np_table_memory_leak;
+extern const struct np_relation np_table_memory_whatif;
 extern const struct np_relation np_table_critical_path;
 
 /* All tables, in the order in which they are listed and written. */
 extern const struct np_relation *const np_cluster_relations[];
 extern const size_t np_cluster_relation_count;
 
-/* Is this table to be written for this run? All are, but for ClusterBaseInfo of unknown sizes. */
+/*
+ * Is this table to be written for this run? All are, but for ClusterBaseInfo of unknown sizes, and
+ * those of memory snapshots without any.
+ */
 bool np_cluster_relation_applies(const struct np_relation *relation,
-				 const struct np_cluster *cluster);
+				 const struct np_analysis *analysis);
 
 /* Has it a row for each matched operator, of which Insight reads nothing? They may be left out. */
 bool np_table_is_of_operators(const struct np_relation *relation);

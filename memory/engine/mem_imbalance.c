@@ -284,73 +284,6 @@ static int find_dimensions(struct imbalance_job *job, struct np_err *err)
 	return NP_OK;
 }
 
-/* --- causes ------------------------------------------------------------------------------------
- */
-
-static int64_t bytes_of(const struct mem_rank *rank, const char *what)
-{
-	for (size_t i = 0; i < rank->composition->groups.count; i++) {
-		const struct mem_group *group = &rank->composition->groups.item[i];
-
-		if (strcmp(mem_rank_label(rank, group->label), what) == 0)
-			return (int64_t)group->bytes;
-	}
-	return 0;
-}
-
-static int add_difference(struct mem_imbalance *result, const char *what, int64_t bytes,
-			  int64_t median, struct np_err *err)
-{
-	struct mem_difference *added;
-
-	if (bytes == median)
-		return NP_OK;
-	added = np_vec_add(&result->differences, err);
-	if (!added)
-		return NP_E_NOMEM;
-	*added = (struct mem_difference){ strdup(what), bytes, median };
-	return added->what ? NP_OK : np_fail_nomem(err, "a difference");
-}
-
-static int order_differences(const void *a, const void *b)
-{
-	const struct mem_difference *left = a;
-	const struct mem_difference *right = b;
-	int order = np_order(llabs(right->bytes - right->median_bytes),
-			     llabs(left->bytes - left->median_bytes));
-
-	return order ? order : strcmp(left->what, right->what);
-}
-
-static int find_differences(struct mem_imbalance *result, struct np_err *err)
-{
-	const struct mem_rank *most = result->most;
-	const struct mem_rank *median = result->median;
-	int rc = NP_OK;
-
-	/* Labels of a snapshot and of a profile have nothing in common. */
-	if (most == median || most->source != median->source)
-		return NP_OK;
-	for (size_t i = 0; rc == NP_OK && i < most->composition->groups.count; i++) {
-		const struct mem_group *group = &most->composition->groups.item[i];
-		const char *what = mem_rank_label(most, group->label);
-
-		rc = add_difference(result, what, (int64_t)group->bytes, bytes_of(median, what),
-				    err);
-	}
-	for (size_t i = 0; rc == NP_OK && i < median->composition->groups.count; i++) {
-		const struct mem_group *group = &median->composition->groups.item[i];
-		const char *what = mem_rank_label(median, group->label);
-
-		if (bytes_of(most, what) == 0)
-			rc = add_difference(result, what, 0, (int64_t)group->bytes, err);
-	}
-	if (rc == NP_OK && result->differences.count > 0)
-		qsort(result->differences.item, result->differences.count,
-		      sizeof(result->differences.item[0]), order_differences);
-	return rc;
-}
-
 /* --- who runs out, and what would help ----------------------------------------------------------
  */
 
@@ -420,7 +353,7 @@ static int compare_ranks(struct imbalance_job *job, struct np_err *err)
 		return NP_OK;
 	rc = find_dimensions(job, err);
 	if (rc == NP_OK)
-		rc = find_differences(result, err);
+		rc = mem_differences_find(result->most, result->median, &result->differences, err);
 	find_even(job);
 	return rc;
 }
@@ -456,9 +389,7 @@ void mem_imbalance_free(struct mem_imbalance *imbalance)
 		return;
 	for (size_t i = 0; i < imbalance->dimensions.count; i++)
 		release_dimension(&imbalance->dimensions.item[i]);
-	for (size_t i = 0; i < imbalance->differences.count; i++)
-		free(imbalance->differences.item[i].what);
 	np_vec_release(&imbalance->dimensions);
-	np_vec_release(&imbalance->differences);
+	mem_differences_release(&imbalance->differences);
 	free(imbalance);
 }

@@ -2,7 +2,7 @@
 #ifndef NP_MEM_IMBALANCE_H
 #define NP_MEM_IMBALANCE_H
 
-#include "mem_rank.h"
+#include "mem_compare.h"
 
 /*
  * Ranks side by side
@@ -36,22 +36,15 @@ struct mem_dimension {
 	double explained; /* of the variance of peaks, 0 to 1 */
 };
 
-/* What the neediest rank has more than the median one, by label. */
-struct mem_difference {
-	char *what;
-	int64_t bytes;
-	int64_t median_bytes;
-};
-
 struct mem_imbalance {
 	const char *of; /* "reserved", or "allocated" where only that is known of all */
 	size_t count;   /* ranks that were compared; below 2 nothing else is known */
 	const struct mem_rank *least;
 	const struct mem_rank *median;
 	const struct mem_rank *most;
-	NP_VEC(struct mem_dimension) dimensions;   /* the one that explains most first */
-	const struct mem_dimension *along;         /* the one to name; NULL: none explains it */
-	NP_VEC(struct mem_difference) differences; /* the largest first */
+	NP_VEC(struct mem_dimension) dimensions; /* the one that explains most first */
+	const struct mem_dimension *along;       /* the one to name; NULL: none explains it */
+	mem_differences differences;             /* of the neediest from the median one, by label */
 	/* The rank that runs out first, and in how many steps if it grows. */
 	const struct mem_rank *first_out;
 	int64_t headroom; /* of it, below the limit */

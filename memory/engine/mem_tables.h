@@ -4,10 +4,9 @@
 
 #include "mem_rank.h"
 
-#include "npuprof/relation.h"
+#include "npuprof/snapshot_rows.h"
 
-/* The memory of ranks as tables: np_memory_group first. Their model is a const mem_ranks. */
-#define MEM_TABLES 6
-extern const struct np_relation *const mem_tables[MEM_TABLES];
+/* The memory of ranks as the rows that tables are made of. */
+int mem_tables_new(const mem_ranks *ranks, struct np_memory **ret, struct np_err *err) NP_MUST_USE;
 
 #endif /* NP_MEM_TABLES_H */

@@ -94,8 +94,7 @@ static int add_table(struct adv_view_set *set, const struct np_relation *relatio
 				 .columns = relation->columns,
 				 .column_count = relation->column_count,
 				 .present = source->merged ||
-					    np_cluster_relation_applies(relation,
-									source->analysis->cluster),
+					    np_cluster_relation_applies(relation, source->analysis),
 				 .open = open_table,
 				 .close = close_table,
 				 .cell = table_cell,

@@ -216,26 +216,30 @@ static void the_base_info_applies_where_every_size_is_known(void **state)
 	static const char name[] = "ClusterBaseInfo";
 	with_run *run = np_run_new();
 	with_cluster *cluster = NULL;
+	struct np_analysis analysis = { 0 };
 	const struct np_relation *base = NULL;
 
 	(void)state;
 	(void)add_rank(run, 0, true);
 	cluster = build(run);
+	analysis.cluster = cluster;
 	for (size_t i = 0; i < np_cluster_relation_count; i++) {
 		const struct np_relation *relation = np_cluster_relations[i];
 
 		if (strcmp(relation->name, name) == 0)
 			base = relation;
+		else if (strncmp(relation->name, "np_memory_", 10) == 0)
+			assert_false(np_cluster_relation_applies(relation, &analysis));
 		else
-			assert_true(np_cluster_relation_applies(relation, cluster));
+			assert_true(np_cluster_relation_applies(relation, &analysis));
 	}
 	assert_non_null(base);
 	cluster->parallel = (struct np_parallel){
 		.known = true, .world = 8, .tp = 2, .pp = 2, .dp = 2, .cp = 1
 	};
-	assert_false(np_cluster_relation_applies(base, cluster));
+	assert_false(np_cluster_relation_applies(base, &analysis));
 	cluster->parallel.ep = 1;
-	assert_true(np_cluster_relation_applies(base, cluster));
+	assert_true(np_cluster_relation_applies(base, &analysis));
 }
 
 /* --- the critical path ----------------------------------------------------------------------- */

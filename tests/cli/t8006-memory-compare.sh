@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Memory against another run; snapshots beside profiles in the merged database, on the screen and in rules.
+. "$(dirname "$0")/lib.sh"
+need_program python3
+need_program sqlite3
+
+# of <expression over d, and c of its comparison>: of the JSON on stdout
+of() {
+	python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+c = d.get("comparison")
+print(eval(sys.argv[2]))' "$work/stdout" "$1"
+}
+
+job=(-q --ranks 4 --pp 2 --steps 5 --layers 4 --kernels-per-layer 2 --snapshot --no-instances)
+"$synth" -o "$work/old" "${job[@]}"
+"$synth" -o "$work/new" "${job[@]}" --leak 1:3000000 --fragment 0:41943040 --stage-memory 1:4000000000
+
+behaviour 'what was added to the peak, by stack; changes sum to the difference'
+run "$npuprof" memory -f json --base "$work/old" "$work/new"
+expect_exit 0
+expect_equal "$(of '[len(c["ranks"]), c["base_only"], c["new_only"]]')" '[4, 0, 0]'
+expect_equal "$(of '[r["rank"] for r in c["ranks"] if sum(x["bytes"] - x["base_bytes"] for x in r["changes"]) != r["delta_bytes"]]')" '[]'
+# Leaks of five steps, each rounded to a multiple of 512.
+expect_equal "$(of '[(x["what"], x["base_bytes"], x["bytes"]) for x in c["ranks"][1]["changes"]]')" "[('metrics.py:17:remember', 0, 15001600)]"
+expect_equal "$(of '[(x["what"], x["base_bytes"], x["bytes"] >> 20) for x in c["ranks"][2]["changes"]]')" "[('vocab.py:31:build_table', 0, 3814)]"
+expect_equal "$(python3 "$(dirname "$0")/json_schema.py" "$(dirname "$0")/../../doc/schema" "$work/stdout" 2>&1)" ''
+run "$npuprof" memory --base "$work/old" "$work/new"
+expect_stdout_says '4 ranks in both; on rank 2 peak allocated +4.00 GB' 'What was added' 'vocab.py:31:build_table'
+
+behaviour 'a run against itself, two single files of any name, and ranks that only one has'
+run "$npuprof" memory -f json --base "$work/old" "$work/old"
+expect_equal "$(of '[(r["delta_bytes"], r["changes"]) for r in c["ranks"]]')" '[(0, []), (0, []), (0, []), (0, [])]'
+cp "$work/old/memory_snapshot/snapshot_2025-01-09-08-16_1.pickle" "$work/before.pkl"
+run "$npuprof" memory -f json --base "$work/before.pkl" "$work/new/memory_snapshot/snapshot_2025-01-09-08-16_1.pickle"
+expect_equal "$(of '[r["peak_allocated_delta_bytes"] for r in c["ranks"]]')" '[15001600]'
+run "$npuprof" memory -f json --base "$work/before.pkl" "$work/new"
+expect_equal "$(of '[len(c["ranks"]), c["base_only"], c["new_only"]]')" '[0, 1, 4]'
+run "$npuprof" memory --base "$work/nowhere" "$work/new"
+expect_exit 1
+expect_no_stdout
+
+behaviour 'snapshots beside profiles are in the merged database and on the screen'
+before=$(snapshot "$work/new/memory_snapshot")
+run "$npuprof" cluster -q -d "$work/new" -o "$work/out"
+expect_exit 0
+expect_stdout_says 'memory snapshots of 4 ranks: rank 2 reserves most, 17.1 GB' \
+	'memory of rank 1: metrics.py:17:remember leaves 3.00 MB each time that is never freed' \
+	'memory of rank 0: expandable_segments:True would lower peak reserved by'
+expect_equal "$(snapshot "$work/new/memory_snapshot")" "$before"
+db=$work/out/cluster_analysis_output/cluster_analysis.db
+expect_equal "$(sqlite3 "$db" 'SELECT rank, pp, peak_reserved_bytes > 13e9 FROM np_memory_rank ORDER BY rank')" $'0|0|1\n1|0|1\n2|1|1\n3|1|1'
+expect_equal "$(sqlite3 "$db" 'SELECT rank, what, times, bytes_each_time FROM np_memory_leak')" '1|metrics.py:17:remember|5|3000320'
+run "$npuprof" memory -q -f csv --table np_memory_rank "$work/new/memory_snapshot"
+expect_equal "$(sqlite3 "$db" 'SELECT peak_allocated_bytes FROM np_memory_rank ORDER BY rank')" \
+	"$(python3 -c 'import csv, sys; print("\n".join(r["peak_allocated_bytes"] for r in csv.DictReader(open(sys.argv[1]))))' "$work/stdout")"
+
+behaviour 'rules name the leak, the setting and the stage; without snapshots they have nothing to say'
+run "$npuprof" advisor -q -f json -d "$work/new"
+ids=$(python3 -c 'import json, sys; print(*sorted(f["rule"] for f in json.load(open(sys.argv[1]))["findings"] if f["rule"].startswith("memory")))' "$work/stdout")
+expect_equal "$ids" 'memory.imbalance memory.leak'
+rm -rf "$work/new/memory_snapshot"
+run "$npuprof" advisor -q -f json -d "$work/new"
+expect_equal "$(python3 -c 'import json, sys
+print(*sorted({r["status"] for r in json.load(open(sys.argv[1]))["rules"] if r["id"] in ("memory.leak", "memory.settings", "memory.imbalance", "memory.workspace")}))' "$work/stdout")" skipped
+
+behaviour 'a damaged snapshot is noted and costs itself alone'
+mkdir "$work/old/bad"
+printf '\x80\x04cos\nsystem\n.' >"$work/old/bad/x_rank0.pickle"
+run "$npuprof" cluster -d "$work/old" -o "$work/out2"
+expect_exit 3
+expect_stdout_says 'x_rank0.pickle'
