@@ -125,7 +125,7 @@ foreach(source ${fuzz_targets})
 endforeach()
 
 # The layers are also read from the objects of this build.
-foreach(lint layers pages format shell)
+foreach(lint layers pages format po shell)
   add_test(NAME lint.${lint}
     COMMAND ${PROJECT_SOURCE_DIR}/tools/check-${lint}.sh ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
   set_tests_properties(lint.${lint} PROPERTIES SKIP_RETURN_CODE 77 LABELS lint ${np_path})

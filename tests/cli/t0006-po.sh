@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The check of translations finds what it is for: texts without one, translations that nobody says, values that get lost.
-# shellcheck source-path=SCRIPTDIR
+# The Chinese pages have what the English ones have.
+# shellcheck source-path=SCRIPTDIR disable=SC2016
 . "$(dirname "$0")/lib.sh"
 need_program python3
 
@@ -82,3 +83,30 @@ behaviour 'endings that other languages do not have may go'
 entry 'rank{1} {2}' 'rank {2}'
 run "$table" "$work/tree/po/zh.po" "$work/out"
 expect_exit 0
+
+# fenced <file>: what is to be typed in blocks, without comments
+fenced() {
+	sed -n '/^```sh$/,/^```$/p' "$NPUPROF_SOURCE/$1" | sed -E 's/ *#.*//' | grep -v '^$'
+}
+
+# typed <file>: what is to be typed within lines
+typed() {
+	tr '\n' ' ' <"$NPUPROF_SOURCE/$1" | tr -s ' ' | grep -oE '`(npuprof|mpirun|man|cmake|\./tools)[^`]*`' | sort -u
+}
+
+# rows <file> <from heading> <number of sections>: the first cells of tables, but those that are words
+rows() {
+	awk -v from="$2" -v most="$3" '/^## /{n++} n >= from && n < from + most && /^\| /' "$NPUPROF_SOURCE/$1" | cut -d'|' -f2
+}
+
+behaviour 'README.zh.md has the commands of README.md, in the same order, and as many sections'
+expect_equal "$(fenced README.zh.md)" "$(fenced README.md)"
+expect_equal "$(typed README.zh.md)" "$(typed README.md)"
+expect_equal "$(grep -c '^## ' "$NPUPROF_SOURCE/README.zh.md")" "$(grep -c '^## ' "$NPUPROF_SOURCE/README.md")"
+expect_equal "$(grep -c '^|' "$NPUPROF_SOURCE/README.zh.md")" "$(grep -c '^|' "$NPUPROF_SOURCE/README.md")"
+
+behaviour 'the Chinese pages have what the English ones list'
+expect_equal "$(rows doc/zh/switching.md 1 1 | grep -oE '`[^`]+`')" "$(rows doc/switching.md 1 1 | grep -oE '`[^`]+`')"
+expect_equal "$(rows doc/zh/switching.md 2 1 | grep -oE '`[^`]+`')" "$(rows doc/switching.md 2 1 | grep -oE '`[^`]+`')"
+expect_equal "$(rows doc/zh/glossary.md 2 9 | wc -l)" "$(rows doc/glossary.md 1 9 | wc -l)"
+expect_equal "$(rows doc/zh/collect.md 1 1 | wc -l)" "$(rows doc/collect.md 1 1 | wc -l)"
