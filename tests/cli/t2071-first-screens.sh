@@ -100,6 +100,15 @@ truncate -s $(($(stat -c %s "$database") / 2)) "$database"
 rm -f "${database%/*}/analysis.db"
 shows damaged 3
 
+behaviour 'every column of these screens is explained in the glossary'
+titles=$(for each in slow-rank pipeline two-of-eight; do
+	grep -A 1 -E '^(Who made|Communicators)' "$screens/$each.txt" | grep '^  ' | sed 's/^  *//; s/   */\n/g'
+done | grep -vxE 'why|ranks|communicator|--' | sort -u)
+expect 'there are columns' test "$(wc -l <<<"$titles")" -ge 10
+while read -r title; do
+	expect "'$title' is explained" grep -qF "$title" "$NPUPROF_SOURCE/doc/glossary.md"
+done <<<"$titles"
+
 behaviour 'a run of many ranks: 55 lines at most'
 "$synth" -q -o many --no-instances --ranks 128 --tp 4 --pp 4 --layers 4 --kernels-per-layer 4 --micro-batches 4 --steps 2 --no-analysis \
 	--slow-rank 77:3 || exit 1

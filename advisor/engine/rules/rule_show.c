@@ -27,14 +27,14 @@ static void heading(struct np_buf *buf, const char *name)
 /* Foreign text, wrapped behind its heading. */
 static void line(struct np_buf *buf, const char *name, const char *text, size_t width)
 {
-	struct np_buf safe = NP_BUF_INIT;
+	NP_CLEANUP(np_buf_release) struct np_buf safe = NP_BUF_INIT;
 
 	if (!text)
 		return;
 	heading(buf, name);
 	np_text_safe(&safe, text, strlen(text));
 	np_text_wrap(buf, safe.text, INDENT, width);
-	np_buf_release(&safe);
+	buf->failed |= safe.failed;
 }
 
 /* SQL as it stands in the rule, line by line: it is to be read, copied and tried. */
@@ -103,8 +103,13 @@ static void show_needs(struct np_buf *buf, const struct adv_rule *rule)
 void adv_rule_show(struct np_buf *buf, const struct adv_rule *rule, enum adv_rule_language language,
 		   size_t width)
 {
-	np_buf_printf(buf, "%s", rule->id);
-	line(buf, ":", adv_rule_text_in(rule->title, language), width);
+	NP_CLEANUP(np_buf_release) struct np_buf title = NP_BUF_INIT;
+	const char *text = adv_rule_text_in(rule->title, language);
+
+	np_buf_printf(&title, "%s: ", rule->id);
+	np_text_safe(&title, text ? text : "", text ? strlen(text) : 0);
+	np_text_wrap(buf, title.text, 2, width);
+	buf->failed |= title.failed;
 	line(buf, "why", adv_rule_text_in(rule->about, language), width);
 	line(buf, "dimension", rule->dimension, width);
 	line(buf, "looks at", np_lang_text(rule->over_cluster ? "the cluster" : "each rank"),
