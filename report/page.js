@@ -43,7 +43,7 @@ const words = {
   "No finding.": "没有发现。", "fewer": "更少", "no waiting was measured": "没有测得等待", "slower than comparable links": "慢于同类链路",
   "unknown": "未知", "outliers are outlined": "描边为离群值", "outliers are red": "红色为离群值", "outliers, in so many columns": "离群值（列数）", "All of it is within hosts: a cell for each, by bandwidth.": "全部在主机内：每台主机一格，按带宽着色。", "mean of": "均值：", "steps": "个 step", "wait": "等待", "memcpy": "拷贝", "free": "空闲", "between": "step 之间",
   "compute": "计算", "comm": "通信", "other types": "其他类型", "per step": "每 step", "coverage": "覆盖率", "changed by": "变化", "base": "基线", "new": "新", "leaf": "项目", "verdict": "判定", "gate": "门禁", "share": "占比",
-  "Matched operators": "已匹配算子", "clock": "时钟", "made by": "生成工具", "findings": "条建议", "Everything here comes from the profiles of this run; unknown is shown as ?, never as 0.": "本页全部数据来自本次采集；未知显示为 ?，绝不显示为 0。",
+  "Matched operators": "已匹配算子", "clock": "时钟", "made by": "生成工具", "findings": "条建议", "one cause": "同一原因", "kernels, steps and idle time as a trace": "算子、step 与空闲的时间线", "Everything here comes from the profiles of this run; unknown is shown as ?, never as 0.": "本页全部数据来自本次采集；未知显示为 ?，绝不显示为 0。",
 };
 // Words of the data that are none of people.
 const plain = {
@@ -228,7 +228,8 @@ function drawHead() {
   const input = data.input;
   const verdict = data.verdict;
   const state = verdict.kind === "withheld" || verdict.kind === "not-profiled" ? "withheld" : verdict.kind === "none" ? "none" : "found";
-  const world = input.world_size ?? input.ranks_found;
+  // The largest communicator tells how many ranks there are at least.
+  const world = input.world_size ?? Math.max(input.ranks_found, ...data.communicators.map((each) => each.size ?? 0));
   const tile = (value, label, warn) => el("div", { class: "tile" + (warn ? " warn" : "") }, el("b", {}, value), el("span", {}, label));
   const gain = verdict.recovered_ns;
   const clock = data.trust.clock;
@@ -241,8 +242,8 @@ function drawHead() {
       gain === null ? null : tile(time(gain) + " (" + percent(gain, data.repairs.step_ns ?? stepMean) + ")", T("could be gained")),
       tile(input.ranks_used + " " + T("of") + " " + world, T("ranks profiled"), input.ranks_used < world),
       input.hosts ? tile(input.hosts, T("hosts")) : null,
-      tile(clock.method === "none" ? "?" : time(error), T("clock error (p90)"), clock.method === "none" && laneCount > 1),
-      tile(percent(data.trust.ops_matched, data.trust.ops_total), T("Matched operators"), data.trust.ops_total > 0 && data.trust.ops_matched < .98 * data.trust.ops_total)));
+      world < 2 ? null : tile(clock.method === "none" ? "?" : time(error), T("clock error (p90)"), clock.method === "none"),
+      world < 2 ? null : tile(percent(data.trust.ops_matched, data.trust.ops_total), T("Matched operators"), data.trust.ops_total > 0 && data.trust.ops_matched < .98 * data.trust.ops_total)));
   for (const each of data.job_findings) $("head").append(el("p", { class: "soft" }, each.detail));
   if (whole.phases) {
     const pick = choice(T("phase"), whole.phases.map((each, i) => [String(i), each.phase ?? "?"]), (i) => drawRun(whole.phases[+i]));
@@ -261,7 +262,7 @@ function drawNext() {
     commands.push(["what the repair gains, and what else would", "npuprof whatif -d " + quoted + fixes.map((fix) => " --fix " + (/^[\w.:-]+$/.test(fix) ? fix : "'" + fix + "'")).join("")]);
   }
   commands.push(["all findings with their evidence", "npuprof advisor -d " + quoted + " -v"]);
-  commands.push(["who waited for whom, on one clock", "npuprof timeline -d " + quoted + " --slice"]);
+  commands.push(laneCount > 1 ? ["who waited for whom, on one clock", "npuprof timeline -d " + quoted + " --slice"] : ["kernels, steps and idle time as a trace", "npuprof timeline -d " + quoted]);
   commands.push(["what was recorded, and the switches for what was not", "npuprof info " + quoted]);
   const copy = (text, button) => {
     const done = () => { button.textContent = T("copied"); };
@@ -379,7 +380,8 @@ const leafClass = data.leaves.map((leaf) => {
   if (parts[0] === "free") return "c-" + parts[1];
   return "c-memcpy";
 });
-const leafName = (leaf) => leaf.split("/").map((part) => T(part.replace(/^\((.*)\)$/, "$1"))).join(" / ");
+// Communicators without a name are numbers: their ends tell them apart.
+const leafName = (leaf) => leaf.split("/").map((part) => /^\d{9,}$/.test(part) ? "…" + part.slice(-6) : T(part.replace(/^\((.*)\)$/, "$1"))).join(" / ");
 
 function drawBars(host, groups) {
   const width = Math.max(520, Math.min(1120, innerWidth - 60)), label = 150, row = 30;
@@ -411,7 +413,8 @@ function drawBars(host, groups) {
     image.append(sv("text", { x: label - 8, y: at * row + 19, "text-anchor": "end", class: "soft" }, T("ideal")),
       sv("rect", { class: "c-good", x: x(0), y: at * row + 3, width: x(ideal) - x(0), height: row - 8, "fill-opacity": .35 }),
       sv("text", { x: x(ideal) + 6, y: at * row + 19 }, time(ideal)),
-      sv("line", { class: "ideal", x1: x(ideal), x2: x(ideal), y1: 0, y2: at * row }));
+      // Beside the ends of the bars it would cross their figures.
+      ...(shown.some((each) => Math.abs(x(sum(each[1])) - x(ideal)) < 40) ? [] : [sv("line", { class: "ideal", x1: x(ideal), x2: x(ideal), y1: 0, y2: at * row })]));
   }
   const box = chart("bars", marks, rows.map(([name, values]) => [name, ...values]));
   box.append(image);
@@ -814,7 +817,10 @@ function drawFindings() {
       each.docs && each.docs.length ? el("p", { class: "soft" }, each.docs.map((text) => [text, " "])) : null, el("p", { class: "soft" }, each.rule));
   };
   charts.findings = { marks: data.findings.length, values: data.findings.map((each) => each.rule) };
-  section("findings", T("Findings"), data.findings.length ? data.findings.map(one) : note(T("No finding.")));
+  // Findings of one cause stand together, where the first of them is.
+  const groups = new Map();
+  data.findings.forEach((each, i) => { const key = each.cause ?? i; groups.set(key, [...(groups.get(key) || []), one(each, i)]); });
+  section("findings", T("Findings"), data.findings.length ? [...groups].map(([cause, list]) => list.length > 1 ? el("div", { class: "cause" }, el("h3", {}, `${T("one cause")}: ${cause}`), list) : list) : note(T("No finding.")));
 }
 
 // ---- the rest -------------------------------------------------------------------------------------

@@ -82,6 +82,8 @@ def look_at_figures(driver, cluster):
     check("marks of the frequency", len(frequencies), ranks)
     check("sections", [each.get_attribute("id") for each in driver.find_elements(By.CSS_SELECTOR, "main > section")],
           ["next", "parts", "heat", "waiting", "links", "pipeline", "repairs", "findings", "frequency", "trust", "glossary"])
+    causes = [each["cause"] for each in data_of(page)[1]["findings"] if each["cause"]]
+    check("causes of several findings", len(driver.find_elements(By.CSS_SELECTOR, "#findings .cause")), len({c for c in causes if causes.count(c) > 1}))
     check("style attributes", len(driver.find_elements(By.CSS_SELECTOR, "main [style], header [style]")), 0)
     check("findings", len(driver.find_elements(By.CSS_SELECTOR, "#findings details[data-rule]")), charts["findings"]["marks"])
 

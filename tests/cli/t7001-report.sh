@@ -192,6 +192,9 @@ expect_equal "$(data "$work/advisor.html" 'd["first"]')" findings
 expect_equal "$(data "$work/advisor.html" '[[f["rule"], f["gain_ns"]] for f in d["findings"]]')" \
 	"$(python3 -c 'import json,sys; print([[f["rule"], f["gain_ns"]] for f in json.load(open(sys.argv[1]))["findings"]])' "$work/advisor.json")"
 expect_equal "$(data "$work/compare.html" 'd["first"], d["difference"]["gate"]["result"], len(d["findings"]) > 0')" "('difference', 'fail', True)"
+run "$npuprof" advisor all -d "$work/run" -o "$work/vendor"
+cp "$work"/vendor/mstt_advisor_*.html "$work/vendor.html"
+expect_equal "$(data "$work/vendor.html" 'd["first"], d["verdict"]["text"]')" "$(data "$work/advisor.html" 'd["first"], d["verdict"]["text"]')"
 run "$npuprof" advisor -q -d "$work/phases" -f html
 expect_exit 0
 cp "$work/stdout" "$work/advisor.html"
