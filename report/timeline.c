@@ -134,11 +134,12 @@ static void put(struct timeline_pen *pen, struct timeline_slice *slice)
 	*end = slice->begin + slice->length;
 	if (pen->options->anonymous) {
 		struct np_buf room[1 + TIMELINE_ARGS];
+		struct timeline_slice hidden = *slice;
 
 		for (size_t i = 0; i < NP_COUNT(room); i++)
 			room[i] = NP_BUF_INIT;
-		hide_names(pen, slice, room);
-		timeline_out_slice(pen->out, slice);
+		hide_names(pen, &hidden, room);
+		timeline_out_slice(pen->out, &hidden);
 		for (size_t i = 0; i < NP_COUNT(room); i++)
 			np_buf_release(&room[i]);
 	} else {
