@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
+#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -15,13 +16,17 @@
 
 static const char usage[] =
 	"usage: npuprof-bench [-n repetitions] [-s] [-i inputs] [-b build]... [-w directory]\n"
-	"                     [-o result.json] [-p plot.svg]\n"
+	"                     [-o result.json] [-p plot.svg] [--against COMMAND]\n"
 	"\n"
 	"  -n N    repetitions of every case (default 5, at most 101)\n"
 	"  -s      the short suite: small inputs only\n"
 	"  -i TEXT only inputs whose names begin so\n"
 	"  -b DIR  build directory (default: that of this program); two are compared\n"
-	"  -w DIR  where inputs are made (default: a new directory below TMPDIR)\n";
+	"  -w DIR  where inputs are made (default: a new directory below TMPDIR)\n"
+	"  --against COMMAND\n"
+	"          run this line by sh, in turn with npuprof cluster, reading all bytes and a bare\n"
+	"          scan: it finds the profiles in $IN and may write to $OUT. Both must answer: exit\n"
+	"          with 0 or 3, and print or write something. Status 1 if one does not\n";
 
 static void die(const char *what, const char *why)
 {
@@ -215,6 +220,32 @@ static struct spent run_scan(const struct bed *bed, int build, const char *threa
 	return spent;
 }
 
+/* What the other program writes is its own, and gone before it begins again. */
+static struct spent run_shell(const struct bed *bed, const struct suite_case *one)
+{
+	const char *argv[] = { "sh", "-c", one->shell, NULL };
+
+	remove_tree(bed->cache);
+	(void)mkdir(bed->cache, 0777);
+	(void)setenv("IN", bed->in, 1);
+	(void)setenv("OUT", bed->cache, 1);
+	return run(argv, bed->printed);
+}
+
+static bool has_file(const char *path)
+{
+	char *const paths[] = { (char *)(uintptr_t)path, NULL };
+	FTS *tree = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+	bool found = false;
+	FTSENT *entry;
+
+	while (tree && !found && (entry = fts_read(tree)))
+		found = entry->fts_info == FTS_F && entry->fts_statp->st_size > 0;
+	if (tree)
+		(void)fts_close(tree);
+	return found;
+}
+
 static struct spent run_case(const struct bed *bed, const struct suite_case *one, const char *mode,
 			     int build)
 {
@@ -225,6 +256,8 @@ static struct spent run_case(const struct bed *bed, const struct suite_case *one
 
 	if (one->scan)
 		return run_scan(bed, build, one->arguments[0]);
+	if (one->shell)
+		return run_shell(bed, one);
 	(void)snprintf(program, sizeof(program), "%s/npuprof", bed->suite->builds[build]);
 	(void)snprintf(processes, sizeof(processes), "%d", one->processes);
 	if (one->processes > 0) {
@@ -283,7 +316,13 @@ static size_t plan(struct suite *suite, const struct bed *bed, struct turn *turn
 	size_t first = suite->result_count;
 	size_t count = 0;
 
-	for (size_t i = 0; i < suite_case_count; i++) {
+	for (size_t i = 0; suite->against && i < SUITE_AGAINST; i++) {
+		if (!applies(&suite_against[i], bed->input))
+			continue;
+		turns[count++] = (struct turn){ .one = &suite_against[i] };
+		(void)add_result(suite, bed, suite_against[i].name, NULL, 0);
+	}
+	for (size_t i = 0; !suite->against && i < suite_case_count; i++) {
 		for (int build = 0; build < suite->build_count; build++) {
 			if (!applies(&suite_cases[i], bed->input))
 				continue;
@@ -291,7 +330,7 @@ static size_t plan(struct suite *suite, const struct bed *bed, struct turn *turn
 			(void)add_result(suite, bed, suite_cases[i].name, NULL, build);
 		}
 	}
-	for (size_t i = 0; bed->input->modes && suite_modes[i].name; i++) {
+	for (size_t i = 0; !suite->against && bed->input->modes && suite_modes[i].name; i++) {
 		for (int build = 0; build < suite->build_count; build++) {
 			turns[count++] =
 				(struct turn){ .one = &mode_case, .mode = suite_modes[i].modes };
@@ -360,6 +399,9 @@ static void measure_input(struct suite *suite, const struct suite_input *input)
 
 			if (round > 0)
 				take(&turns[i], spent);
+			turns[i].result->silent =
+				!has_file(bed.printed) &&
+				!has_file(turns[i].one->other ? bed.cache : bed.out);
 		}
 	}
 	for (size_t i = 0; i < count; i++) {
@@ -438,6 +480,10 @@ static bool is_wanted(const struct suite *suite, const struct suite_input *input
 
 int main(int argc, char **argv)
 {
+	static const struct option long_options[] = {
+		{ "against", required_argument, NULL, 'a' },
+		{ NULL, 0, NULL, 0 },
+	};
 	struct suite suite = { .repetitions = 5 };
 	const char *json = NULL;
 	const char *plot = NULL;
@@ -445,7 +491,7 @@ int main(int argc, char **argv)
 	bool written = true;
 	int option;
 
-	while ((option = getopt(argc, argv, "n:si:b:w:o:p:h")) != -1) {
+	while ((option = getopt_long(argc, argv, "n:si:b:w:o:p:h", long_options, NULL)) != -1) {
 		if (option == 'n')
 			suite.repetitions = strtoul(optarg, NULL, 10);
 		else if (option == 's')
@@ -460,6 +506,8 @@ int main(int argc, char **argv)
 			json = optarg;
 		else if (option == 'p')
 			plot = optarg;
+		else if (option == 'a')
+			suite.against = optarg;
 		else
 			return fputs(usage, option == 'h' ? stdout : stderr) < 0 || option != 'h';
 	}
@@ -474,15 +522,20 @@ int main(int argc, char **argv)
 	(void)setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
 	(void)setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
 	suite.load_before = load_average();
-	measure_start(&suite);
+	if (suite.against)
+		suite_against[SUITE_AGAINST - 1].shell = suite.against;
+	else
+		measure_start(&suite);
 	for (size_t i = 0; i < suite_input_count; i++) {
 		if (is_wanted(&suite, &suite_inputs[i]))
 			measure_input(&suite, &suite_inputs[i]);
 	}
 	suite.load_after = load_average();
 	suite_print(&suite);
+	if (suite.against)
+		written = suite_print_against(&suite);
 	if (json)
-		written = suite_write_json(&suite, json);
+		written = suite_write_json(&suite, json) && written;
 	if (plot)
 		written = suite_write_svg(&suite, plot) && written;
 	(void)rmdir(temporary);

@@ -42,7 +42,13 @@ struct suite_case {
 	int threads;                            /* for the ratio to the scan */
 	bool scan;                              /* the bare scan itself */
 	bool any_input;                         /* else not for the largest inputs */
+	const char *shell; /* a line for sh instead, with $IN and $OUT; NULL: npuprof */
+	bool other;        /* that of --against */
 };
+
+/* With --against: what is run in turn, the line that was given last. */
+#define SUITE_AGAINST 4
+extern struct suite_case suite_against[SUITE_AGAINST];
 
 extern const struct suite_case suite_cases[];
 extern const size_t suite_case_count;
@@ -69,6 +75,7 @@ struct suite_result {
 	double ratio; /* to the scan with as many threads, median of those of a repetition; 0 for
 			 none */
 	int status;
+	bool silent; /* it succeeded, but neither printed nor wrote anything */
 };
 
 struct suite {
@@ -76,7 +83,8 @@ struct suite {
 	int build_count;
 	size_t repetitions;
 	bool small;
-	const char *only; /* inputs whose names begin so; NULL: all */
+	const char *against; /* a line for sh that does the same as npuprof cluster; NULL: none */
+	const char *only;    /* inputs whose names begin so; NULL: all */
 	const char *directory;
 	struct suite_result *results;
 	size_t result_count;
@@ -87,6 +95,10 @@ struct suite {
 double suite_median(const double *values, size_t count);
 /* The value below which a share of them lies. */
 double suite_quantile(const double *values, size_t count, double share);
+
+/* How long the other program takes beside npuprof, by input; false if one of them did not answer.
+ */
+bool suite_print_against(const struct suite *suite);
 
 void suite_print(const struct suite *suite);
 bool suite_write_json(const struct suite *suite, const char *path);

@@ -74,6 +74,17 @@ const struct suite_case suite_cases[] = {
 
 const size_t suite_case_count = NP_COUNT(suite_cases);
 
+struct suite_case suite_against[SUITE_AGAINST] = {
+	{ "reading all bytes", .shell = "find \"$IN\" -type f -exec cat {} + >/dev/null",
+	  .threads = 1, .any_input = true },
+	{ "bare scan, 2 threads", { "2" }, .threads = 2, .scan = true, .any_input = true },
+	{ "npuprof cluster -j 2",
+	  { "cluster", "@in", "-o", "@out", "-j", "2" },
+	  .threads = 2,
+	  .any_input = true },
+	{ "other", .threads = 2, .any_input = true, .other = true },
+};
+
 #define EVERY_MODE \
 	"cluster_time_summary,slow_rank,slow_link,hccl_sum,compute_op_sum,cann_api_sum," \
 	"free_analysis,communication_bottleneck,computational_op_masking,ep_load_balance," \
