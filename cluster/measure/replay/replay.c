@@ -96,6 +96,42 @@ static void see_instances(struct np_replay *replay)
 	}
 }
 
+static bool is_right_behind(const struct np_replay *replay, uint32_t slot, uint32_t before)
+{
+	np_ns gap = before == NO_SLOT ? -1 : replay->ops[slot].start - replay->ops[before].end;
+
+	return gap >= 0 && gap <= RIGHT_BEHIND_NS;
+}
+
+/* So many operators before a message are looked at. */
+#define MOST_BEFORE 32
+
+/*
+ * Sends have a stream of their own, and so have receives: a message may have queued behind one
+ * that started before others of its communicator did. Nobody else does behind that.
+ */
+static uint32_t message_before(const struct np_replay *replay, uint32_t index, uint32_t op)
+{
+	const struct np_comm_op *ops = replay->align->run->ranks[index]->ops.item;
+	uint32_t slot = np_align_slot(replay->align, index, op);
+	uint32_t first = op > MOST_BEFORE ? op - MOST_BEFORE : 0;
+
+	for (uint32_t i = op; i-- > first;) {
+		uint32_t before = np_align_slot(replay->align, index, i);
+		bool taken = false;
+
+		if (!ops[i].p2p || ops[i].group != ops[op].group || ops[i].type != ops[op].type ||
+		    ops[i].step != ops[op].step || !is_right_behind(replay, slot, before))
+			continue;
+		for (uint32_t j = i + 1; j < op; j++)
+			taken |= replay->ops[np_align_slot(replay->align, index, j)].behind ==
+				 before;
+		if (!taken)
+			return before;
+	}
+	return NO_SLOT;
+}
+
 /* When the operators of a rank were, and which of them started right behind another one. */
 static int see_ops(const struct building *building, uint32_t index, struct np_err *err)
 {
@@ -117,12 +153,12 @@ static int see_ops(const struct building *building, uint32_t index, struct np_er
 		uint32_t slot = np_align_slot(replay->align, index, i);
 		uint32_t before = last[op->group];
 		struct np_replay_op *own = &replay->ops[slot];
-		np_ns gap;
 
 		own->start = np_clock_time(building->clock, index, op->start);
 		own->end = np_clock_time(building->clock, index, op->end);
-		gap = before == NO_SLOT ? -1 : own->start - replay->ops[before].end;
-		own->behind = gap >= 0 && gap <= RIGHT_BEHIND_NS ? before : NO_SLOT;
+		own->behind = is_right_behind(replay, slot, before) ? before : NO_SLOT;
+		if (own->behind == NO_SLOT && op->p2p)
+			own->behind = message_before(replay, index, i);
 		building->shares[slot] = (double)NAN;
 		if (left_out && op->step != NP_NO_STEP && (left_out[op->step] & NP_STEP_LEFT_OUT))
 			own->behind = NO_SLOT;

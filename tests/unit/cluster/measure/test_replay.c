@@ -958,6 +958,42 @@ static void how_far_a_rank_had_got_is_told_by_its_computing(void **state)
 /* --- standing still -------------------------------------------------------------------------- */
 
 /*
+ * Rank 1 begins its first receive at 20 ms; the second send of rank 0 queues behind the first,
+ * with the start of a reduction in between, which rank 0 stands still for. If rank 1 comes at 5,
+ * all of that is 15 ms earlier.
+ */
+static void a_message_queues_behind_the_one_before_it_on_its_stream(void **state)
+{
+	with_run *run = np_run_new();
+	struct factors factors;
+
+	(void)state;
+	for (int32_t id = 0; id < 2; id++) {
+		struct script script = script_begin(run, id);
+		uint32_t group = add_group(run, script.rank, 7, "pp", pair, 2);
+		const char *type = id == 0 ? "hcom_send_" : "hcom_receive_";
+		np_ns begin = id == 0 ? 2 * MS : 20 * MS;
+
+		script_compute(&script, 0, begin);
+		script_comm(&script, group, type, begin, 22 * MS)->peer = (uint16_t)(2 - id);
+		if (id == 0)
+			script_compute(&script, 2 * MS, 4 * MS);
+		script_comm(&script, group, REDUCE, id == 0 ? 4 * MS : 24 * MS, 25 * MS);
+		script_comm(&script, group, type, 22 * MS + 1000, 24 * MS)->peer =
+			(uint16_t)(2 - id);
+		script_end(&script, "1");
+	}
+	{
+		with_replay it = replayed_build(run);
+
+		assert_int_equal(total(&it, NULL), 25 * MS);
+		factors_init(&factors, it.replay);
+		scale_rank(&factors, it.replay, 1, NP_WORK_COMPUTE, 0.25F);
+		assert_in_range(total(&it, &factors.scenario), 10 * MS, 10 * MS + 2000);
+	}
+}
+
+/*
  * Both hosts stop from 2 to 4 and from 6 to 8 ms, while an operator is under way that nobody
  * waits for: that is time of the host, and without it the second one starts at 6.
  */
@@ -1389,6 +1425,7 @@ int main(void)
 		cmocka_unit_test(operators_beside_each_other_are_replayed_without_intervals),
 		cmocka_unit_test(operators_that_queue_move_up_when_those_before_them_get_shorter),
 		cmocka_unit_test(how_far_a_rank_had_got_is_told_by_its_computing),
+		cmocka_unit_test(a_message_queues_behind_the_one_before_it_on_its_stream),
 		cmocka_unit_test(what_the_host_has_not_launched_while_an_operator_runs_is_its_time),
 		cmocka_unit_test(a_rank_whose_host_stops_does_not_wait_for_what_runs_meanwhile),
 		cmocka_unit_test(what_ends_while_a_rank_waits_for_another_does_not_hold_it_up),
