@@ -331,17 +331,21 @@ static void put_gain(struct np_buf *buf, const struct np_analysis *analysis,
 {
 	NP_CLEANUP(np_buf_release) struct np_buf what = NP_BUF_INIT;
 
+	/* What all ranks lose alike is no part of that. */
+	bool uneven = verdict->with_count > 0 || !np_fix_words(verdict->fix.kind) ||
+		      verdict->fix.kind == NP_FIX_EXPERTS;
+
 	put_repaired(&what, verdict);
 	np_say(buf,
-	       verdict->with_count > 0 ? "; repairing {1} together would save {2} of the step ({3})"
-				       : "; repairing {1} would save {2} of the step ({3})",
+	       verdict->with_count > 0
+		       ? "; repairing {1} together would save {2} of the step ({3}), which explains"
+			 " {2} of {4} lost to uneven ranks, stages and links"
+	       : uneven ? "; repairing {1} would save {2} of the step ({3}), which explains {2} of"
+			  " {4} lost to uneven ranks, stages and links"
+			: "; repairing {1} would save {2} of the step ({3})",
 	       NP_SAID_TEXT(what.text), NP_SAID_TIME(verdict->recovered),
-	       NP_SAID_SHARE((double)verdict->recovered / (double)analysis->whatif.step));
-	/* What all ranks lose alike is no part of that. */
-	if (verdict->with_count > 0 || !np_fix_words(verdict->fix.kind) ||
-	    verdict->fix.kind == NP_FIX_EXPERTS)
-		np_say(buf, ", which explains {1} of {2} lost to uneven ranks, stages and links",
-		       NP_SAID_TIME(verdict->recovered), NP_SAID_TIME(verdict->lost));
+	       NP_SAID_SHARE((double)verdict->recovered / (double)analysis->whatif.step),
+	       NP_SAID_TIME(verdict->lost));
 	buf->failed |= what.failed;
 }
 
