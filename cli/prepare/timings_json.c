@@ -5,6 +5,7 @@
 #include "cli/command/output.h"
 #include "prepare.h"
 
+#include "npuprof/lang.h"
 #include "npuprof/say.h"
 #include "npuprof/text.h"
 
@@ -42,7 +43,7 @@ void prepare_say_timings(const struct np_common *common, const struct np_timings
 		if (!stage->known)
 			continue;
 		np_buf_printf(&text, "%s%s ", i > 0 ? ", " : " ",
-			      np_timed_stage_name((enum np_timed_stage)i));
+			      np_lang_text(np_timed_stage_name((enum np_timed_stage)i)));
 		if (stage->elapsed != NP_UNKNOWN) {
 			np_text_duration(&text, stage->elapsed);
 			np_buf_add_char(&text, ' ');

@@ -2,25 +2,26 @@
 /* Where the time of a command goes: by the clock and on the processors, stage by stage. */
 #include "npuprof/timings.h"
 
+#include "npuprof/lang.h"
 #include "npuprof/realtime.h"
 
 #include <sys/resource.h>
 #include <time.h>
 
 static const char *const names[] = {
-	[NP_TIMED_DISCOVER] = "discover",
-	[NP_TIMED_READ] = "read",
-	[NP_TIMED_DECODE] = "decode",
-	[NP_TIMED_MATCH] = "match",
-	[NP_TIMED_CLOCK] = "clock",
-	[NP_TIMED_WAITS] = "waits",
-	[NP_TIMED_ROOT_CAUSE] = "root causes",
-	[NP_TIMED_PARTS] = "parts",
-	[NP_TIMED_REPLAY] = "replay",
-	[NP_TIMED_VERDICT] = "verdict",
-	[NP_TIMED_TABLES] = "tables",
-	[NP_TIMED_PRINT] = "print",
-	[NP_TIMED_WRITE] = "write",
+	[NP_TIMED_DISCOVER] = NP_MSG("discover"),
+	[NP_TIMED_READ] = NP_MSG("read"),
+	[NP_TIMED_DECODE] = NP_MSG("decode"),
+	[NP_TIMED_MATCH] = NP_MSG("match"),
+	[NP_TIMED_CLOCK] = NP_MSG("clock"),
+	[NP_TIMED_WAITS] = NP_MSG("waits"),
+	[NP_TIMED_ROOT_CAUSE] = NP_MSG("root causes"),
+	[NP_TIMED_PARTS] = NP_MSG("parts"),
+	[NP_TIMED_REPLAY] = NP_MSG("replay"),
+	[NP_TIMED_VERDICT] = NP_MSG("verdict"),
+	[NP_TIMED_TABLES] = NP_MSG("tables"),
+	[NP_TIMED_PRINT] = NP_MSG("print"),
+	[NP_TIMED_WRITE] = NP_MSG("write"),
 };
 
 _Static_assert(NP_COUNT(names) == NP_TIMED_COUNT, "every stage has a name");
