@@ -16,7 +16,7 @@ hydra() {
 	local ranks=$1
 
 	shift
-	run timeout -k 10 90 mpiexec.hydra -n "$ranks" "$collector" -o "$work/prof" "$@"
+	run_hydra timeout -k 10 90 mpiexec.hydra -n "$ranks" "$collector" -o "$work/prof" "$@"
 }
 
 # good_job <job>: three ranks with steps 2 to 4, which can be analysed together

@@ -23,7 +23,7 @@ for format in table json; do
 	expect_exit 0
 	cp stdout one.txt
 	dump >one.sql
-	run timeout -k 5 60 mpiexec.hydra -n 3 "$npuprof" cluster c -f "$format" -o out
+	run_hydra timeout -k 5 60 mpiexec.hydra -n 3 "$npuprof" cluster c -f "$format" -o out
 	expect_exit 0
 	expect "$format is the same" cmp stdout one.txt
 	dump >three.sql
@@ -33,16 +33,16 @@ for verb in whatif advisor; do
 	run "$npuprof" "$verb" c
 	cp stdout one.txt
 	expected=$status
-	run timeout -k 5 60 mpiexec.hydra -n 3 "$npuprof" "$verb" c
+	run_hydra timeout -k 5 60 mpiexec.hydra -n 3 "$npuprof" "$verb" c
 	expect_exit "$expected"
 	expect "$verb is the same" cmp stdout one.txt
 done
 
 behaviour 'a status is that of the analysis, and complaints are said once'
-run timeout -k 5 60 mpiexec.hydra -n 3 "$npuprof" cluster nowhere
+run_hydra timeout -k 5 60 mpiexec.hydra -n 3 "$npuprof" cluster nowhere
 expect_exit 2
 expect_equal "$(grep -c nowhere stderr)" 1
-run timeout -k 5 60 mpiexec.hydra -n 3 "$npuprof" cluster --no-such-option
+run_hydra timeout -k 5 60 mpiexec.hydra -n 3 "$npuprof" cluster --no-such-option
 expect_exit 2
 expect_equal "$(grep -c 'no-such-option' stderr)" 1
 
@@ -57,13 +57,13 @@ refused() {
 
 behaviour 'a world of another size than the launcher promised ends before anything is written'
 if [[ -e $NPUPROF_BUILD/libnpuprof_mpi-openmpi.so ]]; then
-	NPUPROF_MPI=openmpi run timeout -k 5 60 mpiexec.hydra -n 3 "$npuprof" cluster c -o out
+	NPUPROF_MPI=openmpi run_hydra timeout -k 5 60 mpiexec.hydra -n 3 "$npuprof" cluster c -o out
 	refused 'mpiexec (Hydra, PMI) started 3 processes, but in the world of MPI (Open MPI'
 fi
 NPUPROF_MPI=mpich SLURM_STEP_ID=0 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=4 run timeout -k 5 60 "$npuprof" cluster c -o out
 refused 'srun started 4 processes, but in the world of MPI (MPICH'
 expect_stderr_has 'use srun --mpi=pmix or --mpi=pmi2'
-NPUPROF_MPI=lam run timeout -k 5 60 mpiexec.hydra -n 2 "$npuprof" cluster c -o out
+NPUPROF_MPI=lam run_hydra timeout -k 5 60 mpiexec.hydra -n 2 "$npuprof" cluster c -o out
 refused "NPUPROF_MPI is 'lam'"
 
 behaviour 'a script of sbatch is one process, whatever the job has'
@@ -73,6 +73,6 @@ expect_exit 0
 behaviour 'a program without the library for this launcher says which MPI is missing'
 mkdir alone
 ln "$npuprof" alone/npuprof 2>/dev/null || cp "$npuprof" alone/npuprof
-run timeout -k 5 60 mpiexec.hydra -n 2 alone/npuprof cluster c -o out
+run_hydra timeout -k 5 60 mpiexec.hydra -n 2 alone/npuprof cluster c -o out
 refused 'cannot work on several processes'
 expect_stderr_has 'build npuprof where MPICH is installed'
