@@ -33,7 +33,7 @@ const words = {
   "wait suffered": "承受的等待", "idle": "空闲", "memory peak": "内存峰值", "step time": "step 时长", "rank": "rank", "host": "主机",
   "stage": "流水级", "not profiled": "未采集", "nobody known": "来源未知", "others": "其他", "operator": "算子", "waited": "等待",
   "longest": "最长", "last to come": "最后到达", "communicator": "通信域", "cause": "根因", "victim": "等待者",
-  "as a flow": "流向图", "as a matrix": "矩阵", "bandwidth": "带宽", "slow": "慢", "close": "关闭", "copy": "复制", "copied": "已复制",
+  "as a flow": "流向图", "as a matrix": "矩阵", "operators in which it came last": "它最后到达的算子", "it came last in none of the operators that are listed: the waiting was passed on to it": "所列算子中没有它最后到达的：等待是由其他 rank 传递而来", "bandwidth": "带宽", "slow": "慢", "close": "关闭", "copy": "复制", "copied": "已复制",
   "kernel type": "算子类型", "this rank": "本 rank", "median": "中位数", "repair saves": "修复可节省", "waiting of others": "他人等待",
   "waits here": "在此等待", "causes here": "在此造成", "evidence": "证据", "what to do": "怎么做", "rows": "行", "more": "更多",
   "bound": "上界", "step with it": "修复后 step", "saved": "节省", "Tick repairs to combine them: the step is replayed for each choice.": "勾选可组合修复：每种组合都已回放。",
@@ -581,6 +581,15 @@ function showGroup(indices) {
     table([T("operator"), "step", T("last to come"), T("waited"), T("longest")], rows, [3, 4]));
 }
 
+// The operators in which a rank came last: through them others waited for it.
+function showPair(cause, victim, ns) {
+  const rows = data.operators.filter((each) => each[3] === cause).sort((a, b) => b[4] - a[4]).slice(0, 40).map(([group, type, step, , waited, took]) => [type ?? "?", groupName(group), step ?? "–", time(waited), time(took)]);
+  showCard(`${T("rank")} ${cause} → ${T("rank")} ${victim}: ${time(ns)}`,
+    rows.length ? el("p", { class: "soft" }, T("operators in which it came last") + `: ${T("rank")} ${cause}`) : note(T("it came last in none of the operators that are listed: the waiting was passed on to it")),
+    rows.length ? table([T("operator"), T("communicator"), "step", T("waited"), T("longest")], rows, [3, 4]) : null,
+    laneOfRank.has(cause) ? el("button", { onclick: () => showLane(laneOfRank.get(cause)) }, T("rank") + NBSP + cause) : null);
+}
+
 // Keep the largest, put the rest together.
 function largest(sums, most) {
   const all = sum([...sums.values()]);
@@ -663,7 +672,7 @@ function drawPairs(host) {
   image.append(sv("text", { class: "soft", x: label, y: 11 }, T("victim") + " →"));
   rows.forEach((rank, i) => image.append(sv("text", { x: label - 6, y: 36 + h * i + 15, "text-anchor": "end" }, T("rank") + NBSP + rank)));
   for (const [cause, victim, ns] of pairs)
-    image.append(clickable(sv("rect", { class: "mark " + heatClass(ns, 0, most), x: label + w * columns.indexOf(victim) + 1, y: 36 + h * rows.indexOf(cause), width: w - 2, height: h - 2, tip: `${T("rank")} ${cause} → ${T("rank")} ${victim}: ${time(ns)}` }), () => showLane(laneOfRank.get(cause))));
+    image.append(clickable(sv("rect", { class: "mark " + heatClass(ns, 0, most), x: label + w * columns.indexOf(victim) + 1, y: 36 + h * rows.indexOf(cause), width: w - 2, height: h - 2, tip: `${T("rank")} ${cause} → ${T("rank")} ${victim}: ${time(ns)}` }), () => showPair(cause, victim, ns)));
   const box = chart("pairs", pairs.length, pairs);
   box.append(image);
   host.replaceChildren(box);
