@@ -80,9 +80,11 @@ static void read_texts(const uint8_t *data, size_t size)
 	struct np_inject_config config;
 	struct np_tcp_address address;
 	struct np_err err = NP_ERR_INIT;
-	char *text = strndup((const char *)data, size);
+	char *text = malloc(size + 1);
 
 	must(text != NULL);
+	memcpy(text, data, size);
+	text[size] = '\0';
 	(void)np_mpi_address_parse(text, &address);
 	if (np_inject_config_parse(text, &config, &err) == NP_OK)
 		must((unsigned)config.source < NP_STEP_SOURCES);
