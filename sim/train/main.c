@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* npu-train-demo: a training job on simulated NPUs. */
 #include <signal.h>
+#include <unistd.h>
 
 #include "npuprof/text.h"
 #include "npuprof_step.h"
@@ -83,13 +84,47 @@ static int add_losses(const struct train_job *job, struct np_err *err)
 	return rc;
 }
 
+/*
+ * --until: rank 0 writes down the last step before it begins the last but one. No rank ends a step
+ * before rank 0 has taken part in its all-reduce, so all have read it when that step comes.
+ */
+static int read_end(struct train_job *job, int64_t step, struct np_err *err)
+{
+	char path[4096];
+	char part[4200];
+	long long last;
+	FILE *file;
+
+	if (!job->options.until)
+		return NP_OK;
+	(void)snprintf(path, sizeof(path), "%s.last", job->options.until);
+	(void)snprintf(part, sizeof(part), "%s.part", path);
+	if (job->place.rank == 0 && access(job->options.until, F_OK) == 0 &&
+	    access(path, F_OK) != 0) {
+		file = fopen(part, "we");
+		if (!file || fprintf(file, "%lld\n", (long long)step + 1) < 0 ||
+		    fclose(file) != 0 || rename(part, path) != 0)
+			return np_fail_errno(err, "write", path);
+	}
+	file = fopen(path, "re");
+	if (!file)
+		return NP_OK;
+	if (fscanf(file, "%lld", &last) == 1 && last + 1 < job->options.steps)
+		job->options.steps = last + 1;
+	(void)fclose(file);
+	return NP_OK;
+}
+
 static int train(struct train_job *job, struct np_err *err)
 {
 	int rc = NP_OK;
 
-	for (int64_t step = 0; rc == NP_OK && step < job->options.steps; step++) {
+	for (int64_t step = 0; rc == NP_OK; step++) {
 		int64_t start = now_us();
 
+		rc = read_end(job, step, err);
+		if (rc < 0 || step >= job->options.steps)
+			break;
 		maybe_die(job, step);
 		if (job->options.self_profile && step == 1)
 			rc = start_profile(job, err);

@@ -20,6 +20,7 @@ enum {
 	OPT_CRASH_STEP,
 	OPT_SELF,
 	OPT_SELF_MASK,
+	OPT_UNTIL,
 	OPT_MARK,
 	OPT_MOE,
 	OPT_MPI,
@@ -43,6 +44,7 @@ static const struct option longs[] = {
 	{ "crash-step", required_argument, NULL, OPT_CRASH_STEP },
 	{ "self-profile", required_argument, NULL, OPT_SELF },
 	{ "self-mask", required_argument, NULL, OPT_SELF_MASK },
+	{ "until", required_argument, NULL, OPT_UNTIL },
 	{ "mark", required_argument, NULL, OPT_MARK },
 	{ "moe", no_argument, NULL, OPT_MOE },
 	{ "mpi", no_argument, NULL, OPT_MPI },
@@ -60,6 +62,7 @@ static const char usage[] =
 	"\n"
 	"      --ranks N           start N ranks here\n"
 	"      --steps N           steps to train (10)\n"
+	"      --until FILE        fewer if FILE comes into being: one step more, and FILE.last has its number\n"
 	"      --layers N          layers of the model (8)\n"
 	"      --hidden N          its width (1024)\n"
 	"      --tp N, --pp N      tensor and pipeline parallel size (1)\n"
@@ -163,6 +166,9 @@ static bool take(struct train_options *options, int option)
 	switch (option) {
 	case OPT_SELF:
 		options->self_profile = optarg;
+		return true;
+	case OPT_UNTIL:
+		options->until = optarg;
 		return true;
 	case OPT_MARK:
 		return take_mark(options);

@@ -37,6 +37,7 @@ struct train_options {
 	int64_t crash_step;
 	const char *self_profile; /* directory, or NULL */
 	int64_t self_mask;
+	const char *until; /* the file that ends it, or NULL */
 	enum train_mark mark;
 	bool moe;
 	bool mpi;

@@ -5,8 +5,9 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_collect.sh"
 
-# torch_npu looks at its file every second or two, and has to be asked which step it is.
-long=("$train" -q --torch --steps 340 --layers 2 --data-ms 25)
+# torch_npu looks at its file every second or two, and has to be asked which step it is: how many steps that takes
+# depends on the machine, so a job goes on until it has been profiled for a while.
+long=("$train" -q --torch --steps 100000 --until "$work/end" --layers 2 --data-ms 25)
 forever=(-q --steps 100000 --layers 2 --data-ms 20)
 
 # analysed <job or window>: how many ranks the analysis could use
@@ -36,13 +37,22 @@ cat >"$work/python3" <<SH
 exec "$train" "\$@"
 SH
 chmod +x "$work/python3"
+# collects <job> <ranks>: do so many ranks of torch_npu, with steps in it, what was asked to learn the step left out?
+collects() {
+	(($(find "$work/prof/$1" -name .torch -prune -o -path '*_ascend_pt/*/device_*/data/*' -size +100k -print |
+		grep -o '.*_ascend_pt/' | sort -u | wc -l) == $2))
+}
+(
+	await 80 collects torch 3
+	touch "$work/end"
+) &
 launch 4 --job torch --ranks 0-1,3 --with-cpu --with-stack --step-start 1 --export after -- "$work/python3" "${long[@]:1}"
 expect_exit 0
 expect_stderr_has 'backend: torch (python, which can import torch_npu)' 'profiles of 3 of 3 ranks' \
 	'to the end, on 3 ranks' '(an earlier step had begun already)'
 expect_equal "$(each_rank torch "r ->> 'state'")" 'exported exported none exported'
 expect_equal "$(manifest torch '$.config.backend')|$(manifest torch '$.windows[0].step_source')" 'torch|torch'
-expect_equal "$(manifest torch '$.windows[0].ranks')|$(manifest torch '$.windows[0].last_step')" '[0,1,3]|339'
+expect_equal "$(manifest torch '$.windows[0].ranks')|$(manifest torch '$.windows[0].last_step')" "[0,1,3]|$(<"$work/end.last")"
 expect_equal "$(find "$work/prof/torch" -name npuprof_rank.json | wc -l)" 0
 expect_equal "$(grep -l 'start_step 1 is less than' "$work"/prof/torch/.torch/*/log/dp_* | wc -l)" 3
 expect 'the file has what was asked for' grep -q '"with_stack": true' "$work"/prof/torch/.torch/*/profiler_config.json
