@@ -20,7 +20,8 @@
 struct report_options {
 	struct np_common common;
 	struct np_opt_list picks;
-	const char *base; /* of a comparison; NULL: none */
+	const char *base;    /* of a comparison; NULL: none */
+	const char *fail_on; /* conditions of its gate; NULL: none */
 	bool anonymous;
 	bool timeline;
 	struct np_run_page page; /* no option: in the making */
@@ -34,6 +35,14 @@ static const struct np_opt own_options[] = {
 		.offset = offsetof(struct report_options, base),
 		.value = "DIR",
 		.help = "compare with this run: where the difference comes from",
+	},
+	{
+		.name = "fail-on",
+		.kind = NP_OPT_TEXT,
+		.offset = offsetof(struct report_options, fail_on),
+		.value = "CONDITIONS",
+		.help = "with --base: exit with 4 if something got worse by more than so much, as in "
+			"compare: step>2%,comm>5%; the page shows the result",
 	},
 	{
 		.name = "anonymize",
@@ -88,25 +97,24 @@ const struct np_cmd np_cmd_report = {
 		"wait, links, pipeline, what repairs would gain. The inputs are not changed.",
 	.run = cmd_report,
 	.options = { .groups = groups, .count = NP_COUNT(groups), .operand = &operand },
-	.statuses = NP_EXITS_PARTIAL,
+	.statuses = NP_EXITS_GATE,
 	.distributed = true,
+	.kernel_framework_op = np_difference_framework_op,
 };
 
-/* What findings and the difference need. */
-struct report_advice {
-	const struct report_options *options;
+/* What stands on the page beside the run itself. */
+struct report_more {
 	const struct np_advice *advice;
+	const struct np_difference *difference; /* NULL: none */
 };
 
 static int put_more(struct np_jsonout *out, void *context, struct np_err *err)
 {
-	const struct report_advice *more = context;
-	const struct report_options *options = more->options;
+	const struct report_more *more = context;
 	int rc = np_advice_put(out, more->advice, err);
 
-	if (rc == NP_OK && options->base)
-		rc = np_difference_put(out, options->base, options->common.dirs.item[0],
-				       &options->common, err);
+	if (rc == NP_OK && more->difference)
+		np_difference_put(out, more->difference);
 	return rc;
 }
 
@@ -177,11 +185,24 @@ static int write_trace(const struct report_options *options, struct np_analysis 
 	return rc;
 }
 
-static int add(struct report_options *options, struct np_analysis *analysis, struct np_err *err)
+/* The run compared with the base, if there is one. */
+static int compare(const struct report_options *options, struct np_analysis *analysis,
+		   struct np_difference **ret, struct np_err *err)
+{
+	const struct np_difference_options how = { .base = options->base,
+						   .input = options->common.dirs.item[0],
+						   .fail_on = options->fail_on,
+						   .common = &options->common };
+
+	return options->base ? np_difference_new(analysis, &how, ret, err) : NP_OK;
+}
+
+static int add(struct report_options *options, struct np_analysis *analysis,
+	       const struct np_difference *difference, struct np_err *err)
 {
 	struct np_frequencies frequencies = { 0 };
 	struct np_advice *advice = NULL;
-	struct report_advice more = { options, NULL };
+	struct report_more more = { .difference = difference };
 	char *trace = options->timeline ? trace_beside(options) : NULL;
 	struct np_run_page_options how = {
 		.input = prepare_input(&options->common, analysis->run),
@@ -231,36 +252,71 @@ static int end(void *context, const struct np_phase_times *times, int status)
 	return rc < 0 ? np_report(NP_EXIT_FAILED, "%s", err.text) : status;
 }
 
+/* What is asked for and cannot be, before anything is read. */
+static int check(const struct report_options *options, struct np_err *err)
+{
+	if (options->timeline && options->common.output && strcmp(options->common.output, "-") == 0)
+		return np_fail(err, NP_E_USAGE,
+			       "--timeline writes a file beside the page: name one with -o");
+	if (options->fail_on && !options->base)
+		return np_fail(err, NP_E_USAGE,
+			       "--fail-on judges a comparison: name the base with --base");
+	if (options->base && options->common.dirs.count > 1)
+		return np_fail(err, NP_E_USAGE,
+			       "--base compares one directory with one: give one DIR");
+	if (options->base && access(options->base, R_OK) < 0)
+		return np_fail(err, NP_E_USAGE, "'%s', which --base names, cannot be read: %s",
+			       options->base, strerror(errno));
+	return options->fail_on ? np_difference_check(options->fail_on, err) : NP_OK;
+}
+
+/* Notes of both runs, and the status that they and the gate make. */
+static int conclude(const struct np_common *common, const struct np_run *run,
+		    const struct np_difference *difference)
+{
+	int status = prepare_status(common, run);
+
+	prepare_say_notes(common, &run->notes, NULL);
+	if (!difference)
+		return status;
+	prepare_say_notes(common, &np_difference_base(difference)->notes, NULL);
+	if (np_difference_trips(difference))
+		return NP_EXIT_GATE;
+	return status != NP_EXIT_DONE ? status
+				      : prepare_status(common, np_difference_base(difference));
+}
+
 static int report(void *context)
 {
 	struct report_options *options = context;
 	NP_CLEANUP(np_analysis_freep) struct np_analysis *analysis = NULL;
+	struct np_difference *difference = NULL;
 	struct np_err err = NP_ERR_INIT;
-	int rc;
+	int rc = check(options, &err);
+	int status;
 
-	if (options->timeline && options->common.output && strcmp(options->common.output, "-") == 0)
-		return np_cmd_usage(&np_cmd_report,
-				    "--timeline writes a file beside the page: name one with -o");
-	if (options->base && options->common.dirs.count > 1)
-		return np_cmd_usage(&np_cmd_report,
-				    "--base compares one directory with one: give one DIR");
-	if (options->base && access(options->base, R_OK) < 0)
-		return np_cmd_usage(&np_cmd_report, "'%s', which --base names, cannot be read: %s",
-				    options->base, strerror(errno));
-	np_advice_set_up();
-	rc = prepare_analysis(&options->common, &options->picks, &analysis, &err);
+	if (rc == NP_OK) {
+		np_advice_set_up();
+		options->common.kernel_framework_op =
+			options->base ? np_difference_framework_op : NULL;
+		rc = prepare_analysis(&options->common, &options->picks, &analysis, &err);
+	}
 	if (rc == NP_OK) {
 		(void)prepare_note_summaries(analysis->run, "page",
 					     "findings about single kernels, calls and links, and "
 					     "the frequency, are missing");
-		rc = add(options, analysis, &err);
+		rc = compare(options, analysis, &difference, &err);
 	}
-	if (rc == NP_E_USAGE)
-		return np_cmd_usage(&np_cmd_report, "%s", err.text);
-	if (rc < 0)
-		return np_report(NP_EXIT_FAILED, "%s", err.text);
-	prepare_say_notes(&options->common, &analysis->run->notes, NULL);
-	return prepare_status(&options->common, analysis->run);
+	if (rc == NP_OK)
+		rc = add(options, analysis, difference, &err);
+	if (rc == NP_OK)
+		status = conclude(&options->common, analysis->run, difference);
+	else if (rc == NP_E_USAGE)
+		status = np_cmd_usage(&np_cmd_report, "%s", err.text);
+	else
+		status = np_report(NP_EXIT_FAILED, "%s", err.text);
+	np_difference_free(difference);
+	return status;
 }
 
 static int cmd_report(int argc, const char *const *argv)

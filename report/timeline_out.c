@@ -44,10 +44,8 @@ static void end_sequences(struct timeline_out *out)
 	for (size_t i = 0; i < out->sequences.count; i++) {
 		struct timeline_sequence *sequence = &out->sequences.item[i];
 
-		for (size_t kind = 0; kind < TIMELINE_TEXTS; kind++) {
+		for (size_t kind = 0; kind < TIMELINE_TEXTS; kind++)
 			np_strtab_free(sequence->texts[kind]);
-			np_vec_release(&sequence->known[kind]);
-		}
 	}
 	out->sequences.count = 0;
 }
@@ -72,34 +70,56 @@ static void write_bytes(struct timeline_out *out, const void *bytes, size_t leng
 		(void)!np_fail(&out->err, NP_E_IO, "cannot write: %s", strerror(errno));
 }
 
+static void write_bundle(struct timeline_out *out);
+
+/* What has gathered, whole events or packets, once it is this much. */
 static void flush(struct timeline_out *out, size_t least)
 {
 	if (out->text.length < least)
 		return;
 	if (out->text.failed && out->err.code == NP_OK)
 		(void)!np_fail_nomem(&out->err, "the timeline");
-	write_bytes(out, out->text.text, out->text.length);
+	if (out->form == TIMELINE_PROTO)
+		write_bundle(out);
+	else
+		write_bytes(out, out->text.text, out->text.length);
 	np_buf_clear(&out->text);
 }
 
 /* --- JSON ------------------------------------------------------------------------------------ */
 
-/* A text with its quotes, as np_jsonout writes it. */
 static void put_quoted(struct np_buf *buf, const char *text)
 {
-	struct np_jsonout json;
+	np_jsonout_quote(buf, text ? text : "?", strlen(text ? text : "?"));
+}
 
-	np_jsonout_init(&json, NULL);
-	np_jsonout_text(&json, NULL, text ? text : "?");
-	np_buf_add(buf, json.buf.text);
-	np_jsonout_release(&json);
+/* Numbers are a third of all bytes: printf() would take most of the time. */
+static void put_decimal(struct np_buf *buf, int64_t value)
+{
+	char digits[24];
+	size_t at = sizeof(digits);
+	uint64_t left = value < 0 ? -(uint64_t)value : (uint64_t)value;
+
+	do {
+		digits[--at] = (char)('0' + left % 10);
+		left /= 10;
+	} while (left > 0);
+	if (value < 0)
+		digits[--at] = '-';
+	np_buf_add_bytes(buf, digits + at, sizeof(digits) - at);
 }
 
 /* Thousandths of a microsecond are nanoseconds: nothing is lost. */
 static void put_time(struct np_buf *buf, np_ns ns)
 {
-	np_buf_printf(buf, "%s%" PRId64 ".%03d", ns < 0 ? "-" : "", (ns < 0 ? -ns : ns) / 1000,
-		      (int)((ns < 0 ? -ns : ns) % 1000));
+	np_ns size = ns < 0 ? -ns : ns;
+	const char part[] = { '.', (char)('0' + size / 100 % 10), (char)('0' + size / 10 % 10),
+			      (char)('0' + size % 10) };
+
+	if (ns < 0)
+		np_buf_add_char(buf, '-');
+	put_decimal(buf, size / 1000);
+	np_buf_add_bytes(buf, part, sizeof(part));
 }
 
 static void begin_event(struct timeline_out *out)
@@ -112,13 +132,15 @@ static void begin_event(struct timeline_out *out)
 static void put_args(struct np_buf *buf, const struct timeline_arg *args)
 {
 	for (size_t i = 0; i < TIMELINE_ARGS && args[i].name; i++) {
-		np_buf_printf(buf, "%s\"%s\":", i > 0 ? "," : "", args[i].name);
+		np_buf_add(buf, i > 0 ? ",\"" : "\"");
+		np_buf_add(buf, args[i].name);
+		np_buf_add(buf, "\":");
 		if (args[i].text)
 			put_quoted(buf, args[i].text);
 		else if (args[i].number == NP_UNKNOWN)
 			np_buf_add(buf, "null");
 		else
-			np_buf_printf(buf, "%" PRId64, args[i].number);
+			put_decimal(buf, args[i].number);
 	}
 }
 
@@ -161,15 +183,22 @@ static void put_slice(struct timeline_out *out, const struct timeline_slice *sli
 	struct np_buf *buf = &out->text;
 
 	begin_event(out);
-	np_buf_printf(buf, "{\"ph\":\"X\",\"pid\":%" PRId32 ",\"tid\":%" PRId32 ",\"name\":",
-		      slice->process, slice->track);
+	np_buf_add(buf, "{\"ph\":\"X\",\"pid\":");
+	put_decimal(buf, slice->process);
+	np_buf_add(buf, ",\"tid\":");
+	put_decimal(buf, slice->track);
+	np_buf_add(buf, ",\"name\":");
 	put_quoted(buf, slice->name);
-	np_buf_printf(buf, ",\"cat\":\"%s\",\"ts\":", slice->category);
+	np_buf_add(buf, ",\"cat\":\"");
+	np_buf_add(buf, slice->category);
+	np_buf_add(buf, "\",\"ts\":");
 	put_time(buf, slice->begin);
 	np_buf_add(buf, ",\"dur\":");
 	put_time(buf, slice->length);
-	np_buf_printf(buf, ",\"args\":{\"dur_ns\":%" PRId64 "%s", slice->length,
-		      slice->args[0].name ? "," : "");
+	np_buf_add(buf, ",\"args\":{\"dur_ns\":");
+	put_decimal(buf, slice->length);
+	if (slice->args[0].name)
+		np_buf_add_char(buf, ',');
 	put_args(buf, slice->args);
 	np_buf_add(buf, "}}");
 	for (size_t i = 0; i < slice->from_count; i++)
@@ -190,6 +219,7 @@ enum {
 	PACKET_EVENT = 11,
 	PACKET_INTERNED = 12,
 	PACKET_FLAGS = 13,
+	PACKET_COMPRESSED = 50,
 	PACKET_DEFAULTS = 59,
 	PACKET_TRACK = 60,
 	DEFAULTS_EVENT = 11,
@@ -217,7 +247,6 @@ enum {
 	EVENT_TO = 48,
 	ANNOTATION_NAME = 1,
 	ANNOTATION_INT = 4,
-	ANNOTATION_STRING = 6,
 	ANNOTATION_TEXT = 17,
 	INTERNED_NAME = 2,
 	INTERNED_ANNOTATION = 3,
@@ -271,6 +300,27 @@ static void put_message(struct np_bytes_writer *to, unsigned field, struct np_by
 		  message->bytes.count);
 	to->failed = to->failed || message->failed;
 	message->bytes.count = 0;
+}
+
+/*
+ * Packets as one packet, compressed, as the format has it: what reads plain packets reads these
+ * too. A bundle has to stay below 512 KB; FLUSH_BYTES and one packet more are far from it.
+ */
+static void write_bundle(struct timeline_out *out)
+{
+	struct np_bytes_writer bundle = { 0 };
+	struct np_bytes packed = { 0 };
+
+	if (out->text.length > 0 && out->err.code == NP_OK &&
+	    np_gz_pack(out->text.text, out->text.length, &packed, &out->err) == NP_OK) {
+		put_bytes(&out->packet, PACKET_COMPRESSED, packed.item, packed.count);
+		put_message(&bundle, TRACE_PACKET, &out->packet);
+		if (bundle.failed)
+			(void)!np_fail_nomem(&out->err, "the timeline");
+		write_bytes(out, bundle.bytes.item, bundle.bytes.count);
+	}
+	np_bytes_release(&packed);
+	np_bytes_release(&bundle.bytes);
 }
 
 /* Perfetto's clocks: that of the trace, and the first that a sequence may define for itself. */
@@ -352,13 +402,6 @@ static struct timeline_sequence *sequence_of(struct timeline_out *out, int32_t p
 	return &out->sequences.item[track];
 }
 
-/* What is known of a text in a sequence. */
-enum text_state {
-	TEXT_NEW,
-	TEXT_SEEN,  /* written out once */
-	TEXT_KNOWN, /* by its number */
-};
-
 static void put_interned(struct timeline_out *out, enum timeline_text kind, uint64_t number,
 			 const char *text)
 {
@@ -376,15 +419,11 @@ static void put_interned(struct timeline_out *out, enum timeline_text kind, uint
 	np_bytes_release(&interned.bytes);
 }
 
-/*
- * The number of a text in its sequence, told within the packet in hand if it is new; 0 for a
- * value that is seen for the first time: most of these come once, and are written out.
- */
+/* The number of a text in its sequence, told within the packet in hand if it is new; 0 fails. */
 static uint64_t text_number(struct timeline_out *out, struct timeline_sequence *sequence,
 			    enum timeline_text kind, const char *text)
 {
 	np_str id = NP_STR_NONE;
-	uint8_t *state;
 
 	if (!sequence->texts[kind])
 		sequence->texts[kind] = np_strtab_new();
@@ -393,20 +432,11 @@ static uint64_t text_number(struct timeline_out *out, struct timeline_sequence *
 	if (out->err.code != NP_OK ||
 	    np_strtab_add(sequence->texts[kind], text, strlen(text), &id, &out->err) < 0)
 		return 0;
-	while (sequence->known[kind].count <= id) {
-		state = np_vec_add(&sequence->known[kind], &out->err);
-		if (!state)
-			return 0;
-		*state = TEXT_NEW;
-	}
-	state = &sequence->known[kind].item[id];
-	if (*state == TEXT_NEW && kind == TIMELINE_VALUE) {
-		*state = TEXT_SEEN;
-		return 0;
-	}
-	if (*state != TEXT_KNOWN)
+	/* Numbers are given in order: the first that is not known is new. */
+	if (id >= sequence->known[kind]) {
 		put_interned(out, kind, (uint64_t)id + 1, text);
-	*state = TEXT_KNOWN;
+		sequence->known[kind] = id + 1;
+	}
 	return (uint64_t)id + 1;
 }
 
@@ -442,15 +472,12 @@ static void put_annotation(struct timeline_out *out, struct timeline_sequence *s
 			   const struct timeline_arg *arg)
 {
 	struct np_bytes_writer annotation = { 0 };
-	uint64_t number;
 
 	put_number(&annotation, ANNOTATION_NAME,
 		   text_number(out, sequence, TIMELINE_ANNOTATION, arg->name));
-	number = arg->text ? text_number(out, sequence, TIMELINE_VALUE, arg->text) : 0;
-	if (number > 0)
-		put_number(&annotation, ANNOTATION_TEXT, number);
-	else if (arg->text)
-		put_string(&annotation, ANNOTATION_STRING, arg->text);
+	if (arg->text)
+		put_number(&annotation, ANNOTATION_TEXT,
+			   text_number(out, sequence, TIMELINE_VALUE, arg->text));
 	else
 		put_number(&annotation, ANNOTATION_INT, (uint64_t)arg->number);
 	put_message(&out->part, EVENT_ANNOTATION, &annotation);

@@ -7,9 +7,11 @@
  * ================================
  *
  * The same events in two forms: the JSON of Chrome's trace viewer, which Perfetto and
- * MindStudio Insight read too, and Perfetto's own protobuf, a quarter of the size; each
- * plain or compressed. Events of a track come in order, those of a process before
- * those of the next. Times are ns since the base of the file, which its metadata name.
+ * MindStudio Insight read too, and Perfetto's own protobuf, below a fifth of the size: its
+ * packets are in compressed bundles, as the format has it. Either may be compressed as a whole
+ * as well; packets of the protobuf are plain there. Events of a track come in order, those of a
+ * process before those of the next. Times are ns since the base of the file, which its metadata
+ * name.
  *
  * The first failure is remembered; what follows it does nothing, so that only
  * timeline_out_end() has to be checked.
@@ -46,7 +48,7 @@ struct timeline_sequence {
 	uint32_t number; /* 0: has not begun */
 	np_ns last;      /* time of its last packet */
 	struct np_strtab *texts[TIMELINE_TEXTS];
-	NP_VEC(uint8_t) known[TIMELINE_TEXTS]; /* by text: enum text_state */
+	np_str known[TIMELINE_TEXTS]; /* how many of them are written */
 };
 
 struct timeline_out {

@@ -245,7 +245,8 @@ struct cmp_options {
 	double min_share;
 	bool no_stats;
 	const struct cmp_op_names *op_names; /* of operators of the framework; NULL: as they are */
-	bool by_shape; /* operators are the same only with the same shapes of inputs */
+	bool by_shape;    /* operators are the same only with the same shapes of inputs */
+	bool new_is_lent; /* the new run stays with whoever gave it */
 	const struct np_workers *workers;
 };
 
@@ -283,7 +284,7 @@ struct comparison {
 };
 
 /*
- * Compare two measured runs, which are taken over also on failure. NP_E_USAGE for
+ * Compare two measured runs, which are taken over also on failure, unless lent. NP_E_USAGE for
  * a map that names no rank; NP_E_NOTFOUND if no ranks can be paired or no step is
  * left.
  */

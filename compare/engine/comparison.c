@@ -23,7 +23,6 @@ static void release_side(struct cmp_side *side)
 	free(side->step_cells);
 	free(side->step_length);
 	free(side->step_overlap);
-	np_analysis_free(side->analysis);
 }
 
 void comparison_free(struct comparison *comparison)
@@ -32,6 +31,8 @@ void comparison_free(struct comparison *comparison)
 		return;
 	for (int i = 0; i < CMP_SIDES; i++) {
 		release_side(&comparison->sides[i]);
+		if (i != CMP_NEW || !comparison->options.new_is_lent)
+			np_analysis_free(comparison->sides[i].analysis);
 		np_idmap_free(comparison->comm_index[i]);
 	}
 	np_vec_release(&comparison->pairs);
@@ -77,7 +78,8 @@ int comparison_build(struct np_analysis *base, struct np_analysis *new_,
 
 	if (!comparison) {
 		np_analysis_free(base);
-		np_analysis_free(new_);
+		if (!options->new_is_lent)
+			np_analysis_free(new_);
 		return np_fail_nomem(err, "the comparison");
 	}
 	comparison->options = *options;

@@ -2,6 +2,7 @@
 #ifndef NP_GZ_H
 #define NP_GZ_H
 
+#include "npuprof/bytes.h"
 #include "npuprof/err.h"
 
 /*
@@ -99,5 +100,12 @@ int np_gz_writer_end(struct np_gz_writer *writer, struct np_err *err) NP_MUST_US
 
 /* NULL is allowed. */
 void np_gz_writer_free(struct np_gz_writer *writer);
+
+/*
+ * Bytes that are there as a whole as one stream of zlib (RFC 1950, not gzip), appended to *ret:
+ * for formats that have compressed parts.
+ */
+int np_gz_pack(const void *bytes, size_t length, struct np_bytes *ret, struct np_err *err)
+	NP_MUST_USE;
 
 #endif /* NP_GZ_H */

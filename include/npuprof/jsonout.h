@@ -63,6 +63,9 @@ void np_jsonout_scaled(struct np_jsonout *out, const char *key, int64_t value, d
 
 void np_jsonout_bytes(struct np_jsonout *out, const char *key, const char *text, size_t length);
 
+/* A text with its quotes, escaped, for who writes JSON by other means. */
+void np_jsonout_quote(struct np_buf *buf, const char *text, size_t length);
+
 /* Write a final newline and what is left; NP_E_IO or NP_E_NOMEM if anything failed on the way. */
 int np_jsonout_finish(struct np_jsonout *out, struct np_err *err) NP_MUST_USE;
 

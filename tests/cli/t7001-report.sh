@@ -143,6 +143,31 @@ run "$npuprof" report -q -d "$work/run" --base "$work/nowhere"
 expect_exit 2
 expect_stderr_has 'nowhere'
 
+behaviour 'each of the two runs is read once'
+run "$npuprof" report -v -d "$work/run" --base "$work/base" -o "$work/difference.html"
+expect_exit 0
+expect_equal "$(grep -c 'read 4 ranks' "$work/stderr")" 2
+
+behaviour 'the gate is that of compare: the same result on the page, the same status'
+gates=
+for gate in 'step>2%' 'step>500%,comm>2000%' 'mem>1%'; do
+	"$npuprof" compare -q "$work/base" "$work/run" --no-color -f json --fail-on "$gate" >"$work/compare.json"
+	expected=$?
+	run "$npuprof" report -q -d "$work/run" --base "$work/base" --fail-on "$gate" -o "$work/gate.html"
+	expect_exit "$expected"
+	expect_equal "$(data "$work/gate.html" "d['difference']['gate']")" \
+		"$(python3 -c 'import json,sys; print(json.load(open(sys.argv[1]))["gate"])' "$work/compare.json")"
+	gates="$gates $expected"
+done
+expect_equal "$gates" ' 4 0 0'
+rm "$work/gate.html"
+run "$npuprof" report -q -d "$work/run" --base "$work/base" --fail-on 'step>' -o "$work/gate.html"
+expect_exit 2
+expect_equal "$(ls "$work/gate.html" 2>/dev/null)" ''
+run "$npuprof" report -q -d "$work/run" --fail-on 'step>2%' -o "$work/gate.html"
+expect_exit 2
+expect_stderr_has '--fail-on judges a comparison: name the base with --base'
+
 behaviour 'the phases of a job are on one page, with what each found and when it was at work'
 run "$synth" -q -o "$work/phases" --ranks 2 --steps 2 --layers 2 --layout verl
 run "$npuprof" report -d "$work/phases" -o "$work/p.html"

@@ -91,7 +91,7 @@ static size_t escape_one(struct np_buf *buf, const char *text, size_t length)
 	return size;
 }
 
-static void add_quoted(struct np_buf *buf, const char *text, size_t length)
+void np_jsonout_quote(struct np_buf *buf, const char *text, size_t length)
 {
 	size_t i = 0;
 
@@ -133,7 +133,7 @@ static void begin_value(struct np_jsonout *out, const char *key)
 		out->level[out->depth - 1].used = true;
 	}
 	if (key) {
-		add_quoted(&out->buf, key, strlen(key));
+		np_jsonout_quote(&out->buf, key, strlen(key));
 		np_buf_add_bytes(&out->buf, ": ", 2);
 	}
 }
@@ -243,7 +243,7 @@ void np_jsonout_text(struct np_jsonout *out, const char *key, const char *text)
 void np_jsonout_bytes(struct np_jsonout *out, const char *key, const char *text, size_t length)
 {
 	begin_value(out, key);
-	add_quoted(&out->buf, text, length);
+	np_jsonout_quote(&out->buf, text, length);
 	value_done(out);
 }
 

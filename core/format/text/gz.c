@@ -406,3 +406,18 @@ void np_gz_writer_free(struct np_gz_writer *writer)
 	(void)deflateEnd(&writer->zip);
 	free(writer);
 }
+
+int np_gz_pack(const void *bytes, size_t length, struct np_bytes *ret, struct np_err *err)
+{
+	uLongf made = compressBound((uLong)length);
+	uint8_t *room = malloc(made);
+	struct np_bytes_writer writer = { .bytes = *ret };
+	int rc = room ? compress2(room, &made, bytes, (uLong)length, Z_BEST_SPEED) : Z_MEM_ERROR;
+
+	if (rc == Z_OK)
+		np_bytes_put_raw(&writer, room, made);
+	free(room);
+	*ret = writer.bytes;
+	return rc == Z_OK ? np_bytes_written(&writer, "compressed bytes", err)
+			  : np_fail_nomem(err, "compressed bytes");
+}
