@@ -198,6 +198,8 @@ function chart(name, marks, values) {
 }
 
 function drawRun(data) {
+// A sentence of the analysis in the language of the reader; itself where there is no other.
+const S = (text, of = data) => [of.said, of.difference && of.difference.said].map((said) => said && Object.hasOwn(said, text ?? "") ? said[text] : null).find((each) => each) ?? text;
 const lanes = data.lanes;
 const laneCount = lanes.rank.length;
 const laneOfRank = new Map();
@@ -236,7 +238,7 @@ function drawHead() {
   const error = clock.residual_p90_ns === null ? clock.violation_max_ns : Math.max(clock.residual_p90_ns, clock.violation_max_ns || 0);
   $("head").append(
     el("h1", {}, "npuprof · " + (input.path ?? "?") + (input.steps.length && input.steps[0] !== null ? " · step " + input.steps[0] + (input.steps.length > 1 ? "–" + input.steps[input.steps.length - 1] : "") : "")),
-    el("p", { class: "verdict " + state, id: "verdict" }, verdict.text),
+    el("p", { class: "verdict " + state, id: "verdict" }, S(verdict.text)),
     el("div", { class: "tiles" },
       tile(time(stepMean === null ? null : Math.round(stepMean)), basis + ", " + T("mean over ranks")),
       gain === null ? null : tile(time(gain) + " (" + percent(gain, data.repairs.step_ns ?? stepMean) + ")", T("could be gained")),
@@ -244,7 +246,7 @@ function drawHead() {
       input.hosts ? tile(input.hosts, T("hosts")) : null,
       world < 2 ? null : tile(clock.method === "none" ? "?" : time(error), T("clock error (p90)"), clock.method === "none"),
       world < 2 ? null : tile(percent(data.trust.ops_matched, data.trust.ops_total), T("Matched operators"), data.trust.ops_total > 0 && data.trust.ops_matched < .98 * data.trust.ops_total)));
-  for (const each of data.job_findings) $("head").append(el("p", { class: "soft" }, each.detail));
+  for (const each of data.job_findings) $("head").append(el("p", { class: "soft" }, S(each.detail)));
   if (whole.phases) {
     const pick = choice(T("phase"), whole.phases.map((each, i) => [String(i), each.phase ?? "?"]), (i) => drawRun(whole.phases[+i]));
     pick.querySelector("select").value = String(whole.phases.indexOf(data));
@@ -360,13 +362,13 @@ function drawDifference() {
   const difference = data.difference;
   if (!difference) return;
   const gate = difference.gate;
-  section("difference", T("Difference"), el("p", {}, difference.verdict), note(T("base") + ": " + difference.base),
+  section("difference", T("Difference"), el("p", {}, S(difference.verdict)), note(T("base") + ": " + difference.base),
     gate && gate.conditions.length ? [el("p", { class: "verdict " + (gate.result === "fail" ? "found" : gate.result === "pass" ? "none" : "withheld"), id: "gate" }, T("gate") + ": " + T(gate.result)),
-      el("ul", {}, gate.conditions.map((each) => el("li", {}, each.condition + ": " + T(each.result) + (each.reason ? ", " + each.reason : ""))))] : null,
+      el("ul", {}, gate.conditions.map((each) => el("li", {}, each.condition + ": " + T(each.result) + (each.reason ? ", " + S(each.reason) : ""))))] : null,
     drawTwoBars(difference), drawWaterfall(difference),
-    difference.causes.length ? el("ul", {}, difference.causes.slice(0, 6).map((each) => el("li", {}, each.text))) : null,
+    difference.causes.length ? el("ul", {}, difference.causes.slice(0, 6).map((each) => el("li", {}, S(each.text)))) : null,
     drawChangeMap(difference),
-    difference.warnings.length ? el("ul", {}, difference.warnings.map((each) => el("li", {}, each.reason))) : null);
+    difference.warnings.length ? el("ul", {}, difference.warnings.map((each) => el("li", {}, S(each.reason)))) : null);
 }
 
 // ---- where the iteration goes ---------------------------------------------------------------------
@@ -865,7 +867,7 @@ function drawPhases() {
   if (!whole.phases) return;
   const verdicts = table([T("phase"), T("ranks profiled"), T("step time"), T("Verdict")], whole.phases.map((each) => {
     const known = each.cells.step_ns.flat().filter((value) => value !== null);
-    return [each.phase ?? "?", each.input.ranks_used, known.length ? time(Math.round(mean(known))) : "?", each.verdict.text];
+    return [each.phase ?? "?", each.input.ranks_used, known.length ? time(Math.round(mean(known))) : "?", S(each.verdict.text, each)];
   }), [1, 2]);
   const rows = (whole.phase_ranks || []).slice(0, 256);
   for (const each of whole.phases_failed || []) verdicts.querySelector("tbody").append(el("tr", {}, el("td", {}, each.phase), el("td", { class: "n" }, "0"), el("td", { class: "n" }, "?"), el("td", {}, each.reason)));
@@ -891,10 +893,10 @@ function drawExperts() {
 function drawTrust() {
   const trust = data.trust, clock = trust.clock;
   const lists = [];
-  if (data.input.skipped.length) lists.push(el("h3", {}, T("Not used")), table([T("file"), T("what"), T("reason")], data.input.skipped.map((each) => [short(each.path ?? "", 60), each.what, each.reason])));
+  if (data.input.skipped.length) lists.push(el("h3", {}, T("Not used")), table([T("file"), T("what"), T("reason")], data.input.skipped.map((each) => [short(each.path ?? "", 60), each.what, S(each.reason)])));
   if (trust.coverage.length) lists.push(el("h3", {}, T("coverage")), table([T("rank"), T("file"), "", T("share")], trust.coverage.map((each) => [each.rank, each.file, each.against, percent(each.share, 1)])));
-  if (trust.withheld.length) lists.push(el("h3", {}, T("Withheld")), table([T("what"), T("reason"), T("switch")], trust.withheld.map((each) => [each.what, each.reason, each.switch ?? ""])));
-  if (data.input.warnings && data.input.warnings.length) lists.push(el("details", {}, el("summary", {}, T("Notes") + ": " + data.input.warnings.length), table([T("file"), T("what"), T("reason")], data.input.warnings.slice(0, 200).map((each) => [short(each.path ?? "", 60), each.what, each.reason]))));
+  if (trust.withheld.length) lists.push(el("h3", {}, T("Withheld")), table([T("what"), T("reason"), T("switch")], trust.withheld.map((each) => [S(each.what), S(each.reason), S(each.switch ?? "")])));
+  if (data.input.warnings && data.input.warnings.length) lists.push(el("details", {}, el("summary", {}, T("Notes") + ": " + data.input.warnings.length), table([T("file"), T("what"), T("reason")], data.input.warnings.slice(0, 200).map((each) => [short(each.path ?? "", 60), each.what, S(each.reason)]))));
   section("trust", T("Trust"),
     el("p", {}, `${T("Matched operators")}: ${trust.ops_matched} ${T("of")} ${trust.ops_total}. ${T("Clocks of the ranks")}: ${T("by " + clock.method)}` + (clock.method === "none" ? "" : `; ${T("error")} ${time(clock.residual_p50_ns)} (p50), ${time(clock.residual_p90_ns)} (p90)`) + (clock.violations ? `; ${clock.violations} ${T("operators end before their last rank came, by at most")} ${time(clock.violation_max_ns)}` : "") + "."), lists,
     el("p", { class: "soft" }, T("Everything here comes from the profiles of this run; unknown is shown as ?, never as 0.") + " npuprof " + data.version));

@@ -2,6 +2,8 @@
 /* Writes the verdict on a run as JSON. */
 #include "verdict_json.h"
 
+#include "npuprof/lang.h"
+
 void put_verdict_json(struct np_jsonout *out, const struct np_verdict *verdict)
 {
 	np_jsonout_object_line(out, "verdict");
@@ -20,4 +22,15 @@ void put_verdict_json(struct np_jsonout *out, const struct np_verdict *verdict)
 	np_jsonout_end(out);
 	np_jsonout_text(out, "text", verdict->text);
 	np_jsonout_end(out);
+}
+
+void put_said_json(struct np_jsonout *out, const char *sentence)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf said = NP_BUF_INIT;
+
+	if (!sentence)
+		return;
+	np_lang_put_parts(&said, sentence);
+	if (strcmp(said.text, sentence) != 0)
+		np_jsonout_text(out, sentence, said.text);
 }

@@ -10,4 +10,10 @@
 /* The member "verdict". */
 void put_verdict_json(struct np_jsonout *out, const struct np_verdict *verdict);
 
+/*
+ * Of pages, which people read: under a sentence the same in the language of this thread
+ * (np_lang_put_parts()). Nothing for NULL, or where both are the same.
+ */
+void put_said_json(struct np_jsonout *out, const char *sentence);
+
 #endif /* NP_VERDICT_JSON_H */

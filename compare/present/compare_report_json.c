@@ -329,6 +329,29 @@ static int put_tables(struct np_jsonout *out, const struct compare_report *repor
 	return rc;
 }
 
+/* The sentences above in the language of the reader, each under itself. */
+static void put_said(struct np_jsonout *out, const struct compare_report *report)
+{
+	const struct comparison *comparison = report->comparison;
+	NP_CLEANUP(np_buf_release) struct np_buf verdict = NP_BUF_INIT;
+	NP_CLEANUP(np_buf_release) struct np_buf said = NP_BUF_INIT;
+	enum np_lang lang = np_lang_set(NP_LANG_EN);
+
+	compare_put_verdict(&verdict, report);
+	(void)np_lang_set(lang);
+	compare_put_verdict(&said, report);
+	np_jsonout_object(out, "said");
+	if (strcmp(verdict.text, said.text) != 0)
+		np_jsonout_text(out, verdict.text, said.text);
+	for (size_t i = 0; i < comparison->causes.count; i++)
+		put_said_json(out, comparison->causes.item[i].text);
+	for (size_t i = 0; i < comparison->warnings.list.count; i++)
+		put_said_json(out, comparison->warnings.list.item[i].reason);
+	for (size_t i = 0; report->gate && i < report->gate->conditions.count; i++)
+		put_said_json(out, report->gate->conditions.item[i].reason);
+	np_jsonout_end(out);
+}
+
 void compare_put_difference(struct np_jsonout *out, const struct compare_report *report)
 {
 	const struct comparison *comparison = report->comparison;
@@ -342,6 +365,7 @@ void compare_put_difference(struct np_jsonout *out, const struct compare_report 
 	put_ranks(out, comparison);
 	if (report->gate)
 		put_gate(out, report->gate);
+	put_said(out, report);
 	np_jsonout_end(out);
 }
 

@@ -884,6 +884,27 @@ static void put_job_findings(struct np_jsonout *out, const struct np_analysis *a
 
 /* --- all ------------------------------------------------------------------------------------- */
 
+/* The sentences of the page in the language of the reader, each under itself. */
+static void put_said(struct np_jsonout *out, const struct np_analysis *analysis)
+{
+	const struct np_notes *notes = &analysis->run->notes;
+
+	np_jsonout_object(out, "said");
+	put_said_json(out, analysis->verdict.text);
+	for (size_t i = 0; i < analysis->findings.list.count; i++)
+		put_said_json(out, analysis->findings.list.item[i].detail);
+	for (size_t i = 0; i < notes->list.count; i++)
+		put_said_json(out, notes->list.item[i].reason);
+	for (size_t i = 0; i < NP_ANALYSIS_COUNT; i++) {
+		if (analysis->readiness[i].ready)
+			continue;
+		put_said_json(out, analysis->readiness[i].name);
+		put_said_json(out, analysis->readiness[i].missing);
+		put_said_json(out, analysis->readiness[i].cure);
+	}
+	np_jsonout_end(out);
+}
+
 int page_put_data(struct np_jsonout *out, const struct page_model *model,
 		  const struct np_run_page_options *options, struct np_err *err)
 {
@@ -900,6 +921,7 @@ int page_put_data(struct np_jsonout *out, const struct page_model *model,
 	put_input_json(out, analysis->run, analysis->cluster, options->input, NULL);
 	put_verdict_json(out, &analysis->verdict);
 	put_trust_json(out, analysis);
+	put_said(out, analysis);
 	np_jsonout_text(out, "step_basis", np_basis_name(analysis->spreads.basis));
 	put_lanes(out, model);
 	put_columns(out, model);

@@ -138,6 +138,7 @@ def look_at_chinese(driver):
     open_page(driver, chinese)
     titles = [each.text for each in driver.find_elements(By.TAG_NAME, "h2")]
     check("titles in Chinese", [title for title in titles if not re.search("[\u4e00-\u9fff]", title)], [])
+    check("verdict in Chinese", bool(re.search("[\u4e00-\u9fff]", driver.find_element(By.ID, "verdict").text)), True)
     check("language of the page", driver.find_element(By.TAG_NAME, "html").get_attribute("lang"), "zh-CN")
 
 

@@ -143,6 +143,14 @@ run "$npuprof" report -q -d "$work/run" --base "$work/nowhere"
 expect_exit 2
 expect_stderr_has 'nowhere'
 
+behaviour 'a page in another language says its sentences in it; what programs read beside them stays'
+run "$npuprof" report -q -d "$work/run" --base "$work/base" --lang zh -o "$work/zh.html"
+expect_exit 0
+expect_equal "$(data "$work/zh.html" "d['verdict']['text'], d['difference']['verdict']")" \
+	"$(data "$work/difference.html" "d['verdict']['text'], d['difference']['verdict']")"
+expect_equal "$(data "$work/zh.html" "all(not t.isascii() for t in (d['said'][d['verdict']['text']], d['difference']['said'][d['difference']['verdict']]))")" True
+expect_equal "$(data "$work/difference.html" "d['said'], d['difference']['said']")" '({}, {})'
+
 behaviour 'each of the two runs is read once'
 run "$npuprof" report -v -d "$work/run" --base "$work/base" -o "$work/difference.html"
 expect_exit 0

@@ -29,7 +29,7 @@ run env HOME="$work" /usr/bin/python3 "$NPUPROF_SOURCE/tests/cli/page_browser.py
 	"$work/cluster.json" "$work/zh.html" "$work/hostile.html" "$work" "$work/compare.html" "$work/advisor.html" \
 	"$work/phases.html"
 expect_exit 0
-expect_stdout_has 'seen 62'
+expect_stdout_has 'seen 63'
 expect_equal "$(wc -l <"$work/stdout")" 1
 
 behaviour 'colours that stand beside each other differ for people who see fewer of them'
