@@ -157,11 +157,13 @@ expect_exit 0
 expect_equal "$(grep -c 'read 4 ranks' "$work/stderr")" 2
 
 behaviour 'the gate is that of compare: the same result on the page, the same status'
+run "$synth" -q -o "$work/gate-base" --ranks 2 --steps 9 --layers 2
+run "$synth" -q -o "$work/gate-new" --ranks 2 --steps 9 --layers 2 --slow-rank 1:1.5 --seed 2
 gates=
 for gate in 'step>2%' 'step>500%,comm>2000%' 'mem>1%'; do
-	"$npuprof" compare -q "$work/base" "$work/run" --no-color -f json --fail-on "$gate" >"$work/compare.json"
+	"$npuprof" compare -q "$work/gate-base" "$work/gate-new" --no-color -f json --fail-on "$gate" >"$work/compare.json"
 	expected=$?
-	run "$npuprof" report -q -d "$work/run" --base "$work/base" --fail-on "$gate" -o "$work/gate.html"
+	run "$npuprof" report -q -d "$work/gate-new" --base "$work/gate-base" --fail-on "$gate" -o "$work/gate.html"
 	expect_exit "$expected"
 	expect_equal "$(data "$work/gate.html" "d['difference']['gate']")" \
 		"$(python3 -c 'import json,sys; print(json.load(open(sys.argv[1]))["gate"])' "$work/compare.json")"
