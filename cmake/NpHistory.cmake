@@ -1,0 +1,6 @@
+# history: its engine as a library, its command in npuprof.
+np_library(nphistory history/engine npmeasure)
+file(GLOB history_sources CONFIGURE_DEPENDS history/*.c history/present/*.c)
+target_sources(npuprof PRIVATE ${history_sources})
+target_link_libraries(npuprof PRIVATE nphistory)
+install(FILES doc/npuprof-history.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)

@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `npuprof history`: runs over time, what changed when, and which machine to blame. */
+#include <stdlib.h>
+#include <time.h>
+
+#include "cli/command/cmd.h"
+#include "cli/command/common.h"
+#include "cli/command/output.h"
+#include "cli/prepare/frequency.h"
+#include "cli/prepare/phases.h"
+#include "cli/prepare/prepare.h"
+#include "engine/hist_entry.h"
+#include "present/history_report.h"
+
+#include "npuprof/jsonout.h"
+#include "npuprof/run.h"
+#include "npuprof/say.h"
+
+/* What the history has unless somebody names the job. */
+#define JOB "default"
+
+struct history_options {
+	struct np_common common;
+	struct np_opt_list words;
+	struct np_opt_list picks;
+	const char *store;
+	const char *job;
+	struct np_opt_list labels;
+	const char *figure;
+	int64_t last;
+	int64_t hosts;
+	int64_t keep;
+	bool frequency;
+};
+
+static const char *const formats[] = { "table", "json", "csv", NULL };
+
+static const struct np_opt own_options[] = {
+	{
+		.name = "store",
+		.kind = NP_OPT_TEXT,
+		.offset = offsetof(struct history_options, store),
+		.value = "FILE",
+		.help = "the SQLite file that holds the runs; add makes it",
+		.preset_words = "NPUPROF_HISTORY of the environment",
+	},
+	{
+		.name = "job",
+		.kind = NP_OPT_TEXT,
+		.offset = offsetof(struct history_options, job),
+		.value = "NAME",
+		.help = "the job that the run belongs to; without it, add takes 'default', others the "
+			"job of the newest run",
+	},
+	{
+		.name = "label",
+		.kind = NP_OPT_LIST,
+		.offset = offsetof(struct history_options, labels),
+		.value = "NAME=VALUE",
+		.help = "add: say this of the run, as commit=1f3a; others: only runs that have it; may "
+			"be repeated",
+	},
+	{
+		.name = "figure",
+		.kind = NP_OPT_TEXT,
+		.offset = offsetof(struct history_options, figure),
+		.value = "FIGURE",
+		.help = "trend: step, computing, wait, comm/NAME/wait, rank:R/computing, host:NAME/idle "
+			"and the like; effects: step, computing, idle, own ...",
+		.preset_words = "step of trend, computing of effects",
+	},
+	{
+		.name = "last",
+		.kind = NP_OPT_INTEGER,
+		.offset = offsetof(struct history_options, last),
+		.value = "N",
+		.help = "look at the newest N runs",
+		.preset = "0",
+		.preset_words = "all",
+		.low = 0,
+		.high = INT32_MAX,
+	},
+	{
+		.name = "hosts",
+		.kind = NP_OPT_INTEGER,
+		.offset = offsetof(struct history_options, hosts),
+		.value = "N",
+		.help = "advise: name at most N hosts or devices",
+		.preset = "5",
+		.low = 1,
+		.high = INT32_MAX,
+	},
+	{
+		.name = "keep",
+		.kind = NP_OPT_INTEGER,
+		.offset = offsetof(struct history_options, keep),
+		.value = "N",
+		.help = "prune: keep the newest N runs of each job",
+		.preset = "-1",
+		.preset_words = "none: it must be given",
+		.low = -1,
+		.high = INT32_MAX,
+	},
+	{
+		.name = "frequency",
+		.kind = NP_OPT_FLAG,
+		.offset = offsetof(struct history_options, frequency),
+		.help = "add: read how fast the AI cores were clocked, too; the profiles are read once "
+			"more for it",
+	},
+	{
+		.letter = 'f',
+		.name = "format",
+		.kind = NP_OPT_CHOICE,
+		.offset = offsetof(struct history_options, common.format),
+		.value = "FORMAT",
+		.help = "print the result as",
+		.choices = formats,
+		.preset = "table",
+	},
+	{
+		.name = "no-color",
+		.kind = NP_OPT_FLAG,
+		.offset = offsetof(struct history_options, common.no_color),
+		.help = "print without colours, as with NO_COLOR in the environment",
+	},
+};
+
+static const struct np_opt_group groups[] = {
+	{ "History", own_options, NP_COUNT(own_options), 0 },
+	NP_GROUP_INPUT(struct history_options, common),
+	NP_GROUP_RUNNING(struct history_options, common),
+	NP_GROUP_GENERAL,
+};
+
+static void offer_actions(struct np_buf *words)
+{
+	np_buf_add(words, " add list trend effects advise prune export");
+}
+
+static const struct np_opt_operand operand = {
+	.option = { .kind = NP_OPT_LIST,
+		    .fill = NP_FILL_DIRECTORY,
+		    .offer = offer_actions,
+		    .value = "add|list|trend|effects|advise|prune|export",
+		    .offset = offsetof(struct history_options, words) },
+	.least = 1,
+	.most = NP_OPERANDS_ANY,
+};
+
+static int cmd_history(int argc, const char *const *argv);
+
+const struct np_cmd np_cmd_history = {
+	.name = "history",
+	.topic = "Analysing a run",
+	.synopsis = "[options] add|list|trend|effects|advise|prune|export [DIR...]",
+	.summary = "runs over time: what changed when, which machine is slow in whatever role",
+	.about =
+		"add analyses the run in DIR... and keeps what is left of it in a store; a run is in it "
+		"once. list shows the runs, trend the course of a figure and when it changed, effects "
+		"what roles and what machines cause, over runs in which ranks were placed differently; "
+		"advise says which hosts or devices to drain first. prune removes old runs, export "
+		"prints all that is kept as JSON, or CSV of the ranks.",
+	.run = cmd_history,
+	.options = { .groups = groups, .count = NP_COUNT(groups), .operand = &operand },
+	.statuses = NP_EXITS_PARTIAL,
+};
+
+static int failed(const struct np_err *err)
+{
+	return err->code == NP_E_USAGE ? np_cmd_usage(&np_cmd_history, "%s", err->text)
+				       : np_report(NP_EXIT_FAILED, "%s", err->text);
+}
+
+/* --- add ------------------------------------------------------------------------------------- */
+
+static np_ns now(void)
+{
+	struct timespec time;
+
+	(void)clock_gettime(CLOCK_REALTIME, &time);
+	return (np_ns)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+static int say_added(const struct history_options *options, const struct hist_store *entry,
+		     int64_t id, bool known)
+{
+	struct np_buf buf = NP_BUF_INIT;
+	struct np_jsonout out;
+	struct np_err err = NP_ERR_INIT;
+	int rc;
+
+	if (options->common.format == NP_OUTPUT_JSON) {
+		np_jsonout_init(&out, np_output_stream());
+		np_jsonout_object(&out, NULL);
+		np_jsonout_text(&out, "schema", "npuprof.history/1");
+		np_jsonout_text(&out, "action", "add");
+		np_jsonout_text(&out, "store", options->store);
+		np_jsonout_integer(&out, "run", id);
+		np_jsonout_bool(&out, "known", known);
+		np_jsonout_end(&out);
+		rc = np_jsonout_finish(&out, &err);
+		np_jsonout_release(&out);
+		return rc == NP_OK ? 0 : failed(&err);
+	}
+	if (known)
+		np_say(&buf, "run {1}: it is in {2} already\n", NP_SAID_INT(id),
+		       NP_SAID_TEXT(options->store));
+	else
+		np_say(&buf, "run {1}: {2} ranks, step {3}, added to {4}\n", NP_SAID_INT(id),
+		       NP_SAID_INT(entry->runs.item[0].ranks),
+		       NP_SAID_TIME(entry->runs.item[0].step), NP_SAID_TEXT(options->store));
+	return np_output_release(&buf);
+}
+
+static int make_entry(const struct history_options *options, const struct np_analysis *analysis,
+		      struct hist_store **ret, struct np_err *err)
+{
+	struct np_frequencies frequencies = { 0 };
+	const struct hist_entry_words words = {
+		.job = options->job ? options->job : JOB,
+		.dir = prepare_input(&options->common, analysis->run),
+		.phase = options->common.phase_part,
+		.labels = options->labels.item,
+		.label_count = options->labels.count,
+		.now = now(),
+	};
+	int rc = options->frequency
+			 ? prepare_frequencies(analysis->run, (size_t)options->common.jobs,
+					       &frequencies, err)
+			 : NP_OK;
+
+	if (rc == NP_OK)
+		rc = hist_entry_make(analysis, options->frequency ? &frequencies : NULL, &words,
+				     ret, err);
+	np_frequencies_release(&frequencies);
+	return rc;
+}
+
+/* Find the ranks; a run that is there already is not read. */
+static int add(void *context)
+{
+	const struct history_options *options = context;
+	NP_CLEANUP(np_analysis_freep) struct np_analysis *analysis = NULL;
+	NP_CLEANUP(hist_store_freep) struct hist_store *entry = NULL;
+	struct np_run *run = NULL;
+	struct np_err err = NP_ERR_INIT;
+	char fingerprint[17] = "";
+	int64_t id = NP_UNKNOWN;
+	bool known = false;
+	int status;
+	int rc = prepare_found(&options->common, &options->picks, &run, &err);
+
+	if (rc == NP_OK) {
+		np_run_fingerprint(run, fingerprint);
+		rc = hist_store_find(options->store, fingerprint, &id, &err);
+	}
+	if (rc == NP_OK && id != NP_UNKNOWN) {
+		np_run_free(run);
+		return say_added(options, NULL, id, true);
+	}
+	if (rc == NP_OK)
+		rc = prepare_loaded(&options->common, run, &err);
+	if (rc == NP_OK)
+		rc = prepare_measures(&options->common, run, &analysis, &err);
+	else
+		np_run_free(run);
+	if (rc == NP_OK)
+		rc = make_entry(options, analysis, &entry, &err);
+	if (rc == NP_OK)
+		rc = hist_store_add(options->store, entry, &id, &known, &err);
+	if (rc < 0)
+		return failed(&err);
+	prepare_say_notes(&options->common, &analysis->run->notes, NULL);
+	status = say_added(options, entry, id, known);
+	return status != 0 ? status : prepare_status(&options->common, analysis->run);
+}
+
+static int run_add(struct history_options *options)
+{
+	for (size_t i = 0; i < options->labels.count; i++) {
+		const char *equals = strchr(options->labels.item[i], '=');
+
+		if (!equals || equals == options->labels.item[i])
+			return np_cmd_usage(&np_cmd_history,
+					    "--label '%s' is not NAME=VALUE, as in commit=1f3a",
+					    options->labels.item[i]);
+	}
+	return phases_run(&(struct phases_job){ .command = &np_cmd_history,
+						.schema = "npuprof.history/1",
+						.common = &options->common,
+						.picks = &options->picks,
+						.run = add,
+						.options = options });
+}
+
+/* --- looking --------------------------------------------------------------------------------- */
+
+/* Print what a function has put into a buffer. */
+static int print(struct np_buf *buf, int rc)
+{
+	if (rc == NP_OK)
+		return np_output_release(buf);
+	np_buf_release(buf);
+	return rc;
+}
+
+static bool is_json(const struct history_options *options)
+{
+	return options->common.format == NP_OUTPUT_JSON;
+}
+
+static int trend(const struct history_options *options, struct history_report *report,
+		 struct np_err *err)
+{
+	struct hist_series series = { 0 };
+	struct hist_changes changes = { 0 };
+	struct np_buf buf = NP_BUF_INIT;
+	double *values = NULL;
+	int rc = hist_series_make(report->store, report->selection, report->figure, &series, err);
+
+	if (rc == NP_OK) {
+		values = calloc(series.list.count + 1, sizeof(*values));
+		rc = values ? NP_OK : np_fail_nomem(err, "a series");
+	}
+	for (size_t i = 0; rc == NP_OK && i < series.list.count; i++)
+		values[i] = (double)series.list.item[i].time;
+	if (rc == NP_OK)
+		rc = hist_changes_find(values, series.list.count, &changes, err);
+	if (rc == NP_OK && is_json(options))
+		rc = history_json_trend(report, &series, &changes, np_output_stream(), err);
+	else if (rc == NP_OK)
+		rc = print(&buf, history_show_trend(report, &series, &changes, &buf, err));
+	free(values);
+	hist_series_release(&series);
+	hist_changes_release(&changes);
+	return rc;
+}
+
+static int effects(const struct history_options *options, struct history_report *report,
+		   struct np_err *err)
+{
+	struct hist_effects found = { 0 };
+	struct np_buf buf = NP_BUF_INIT;
+	int rc =
+		hist_effects_measure(report->store, report->selection, report->figure, &found, err);
+
+	if (rc == NP_OK && is_json(options))
+		rc = history_json_effects(report, &found, np_output_stream(), err);
+	else if (rc == NP_OK)
+		rc = print(&buf, history_show_effects(report, &found, &buf, err));
+	hist_effects_release(&found);
+	return rc;
+}
+
+static int advise(const struct history_options *options, struct history_report *report,
+		  struct np_err *err)
+{
+	struct hist_drain drain = { 0 };
+	struct np_buf buf = NP_BUF_INIT;
+	size_t most = (size_t)options->hosts;
+	int rc = hist_drain_plan(report->store, report->selection, &drain, err);
+
+	if (rc == NP_OK && is_json(options))
+		rc = history_json_drain(report, &drain, most, np_output_stream(), err);
+	else if (rc == NP_OK)
+		rc = print(&buf, history_show_drain(report, &drain, most, &buf, err));
+	hist_drain_release(&drain);
+	return rc;
+}
+
+static int list(const struct history_options *options, struct history_report *report,
+		struct np_err *err)
+{
+	struct np_buf buf = NP_BUF_INIT;
+
+	if (is_json(options))
+		return history_json_list(report, false, np_output_stream(), err);
+	if (options->common.format == NP_OUTPUT_CSV)
+		return history_csv_figures(report, np_output_stream(), err);
+	return print(&buf, history_show_list(report, &buf, err));
+}
+
+static int export(const struct history_options *options, struct history_report *report,
+		  struct np_err *err)
+{
+	return options->common.format == NP_OUTPUT_CSV
+		       ? history_csv_ranks(report, np_output_stream(), err)
+		       : history_json_list(report, true, np_output_stream(), err);
+}
+
+static int prune(const struct history_options *options)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_buf buf = NP_BUF_INIT;
+	int64_t removed = 0;
+
+	if (options->keep < 0)
+		return np_cmd_usage(&np_cmd_history,
+				    "prune needs --keep N, the number of runs of each job to keep");
+	if (hist_store_prune(options->store, options->keep, &removed, &err) < 0)
+		return failed(&err);
+	np_say(&buf, "{1} runs were removed from {2}\n", NP_SAID_INT(removed),
+	       NP_SAID_TEXT(options->store));
+	return np_output_release(&buf);
+}
+
+struct action {
+	const char *name;
+	int (*show)(const struct history_options *options, struct history_report *report,
+		    struct np_err *err);
+	const char *figure; /* that it is about by default; NULL: about none */
+	bool selects;       /* only runs of one job */
+};
+
+static const struct action actions[] = {
+	{ "list", list, NULL, false },     { "export", export, NULL, false },
+	{ "trend", trend, "step", true },  { "effects", effects, "computing", true },
+	{ "advise", advise, "own", true },
+};
+
+static int look(const struct history_options *options, const struct action *action)
+{
+	NP_CLEANUP(hist_store_freep) struct hist_store *store = NULL;
+	const struct hist_choice choice = { .job = options->job,
+					    .labels = options->labels.item,
+					    .label_count = options->labels.count,
+					    .last = options->last };
+	struct hist_selection selection = { 0 };
+	struct history_report report = { .store_path = options->store,
+					 .figure =
+						 options->figure ? options->figure : action->figure,
+					 .width = np_output_width(stdout),
+					 .color = np_common_color(&options->common, stdout) };
+	struct np_err err = NP_ERR_INIT;
+	int rc = hist_store_read(options->store, &store, &err);
+
+	report.store = store;
+	if (rc == NP_OK && action->selects) {
+		rc = hist_select(store, &choice, &selection, &err);
+		report.selection = &selection;
+	}
+	if (rc == NP_OK)
+		rc = action->show(options, &report, &err);
+	hist_selection_release(&selection);
+	return rc < 0 ? failed(&err) : rc;
+}
+
+/* --- the command ----------------------------------------------------------------------------- */
+
+/* Directories behind the action are those of the run. */
+static int take_dirs(struct history_options *options)
+{
+	bool adds = strcmp(options->words.item[0], "add") == 0;
+
+	if (!adds && options->words.count > 1)
+		return np_cmd_usage(&np_cmd_history, "only add takes a directory, not '%s'",
+				    options->words.item[1]);
+	for (size_t i = 1; i < options->words.count; i++) {
+		const char **slot = np_vec_add(&options->common.dirs, NULL);
+
+		if (!slot)
+			return np_report(NP_EXIT_FAILED, "out of memory for %s", "options");
+		*slot = options->words.item[i];
+	}
+	return adds && options->common.dirs.count == 0
+		       ? np_cmd_usage(&np_cmd_history, "add needs the directory of a run")
+		       : 0;
+}
+
+static int history(struct history_options *options)
+{
+	const char *name = options->words.item[0];
+	int status = take_dirs(options);
+
+	if (status != 0)
+		return status;
+	if (!options->store || !*options->store)
+		options->store = getenv("NPUPROF_HISTORY");
+	if (!options->store || !*options->store)
+		return np_cmd_usage(&np_cmd_history,
+				    "which store? give --store FILE, or set NPUPROF_HISTORY");
+	if (strcmp(name, "add") == 0)
+		return run_add(options);
+	if (strcmp(name, "prune") == 0)
+		return prune(options);
+	for (size_t i = 0; i < NP_COUNT(actions); i++) {
+		if (strcmp(actions[i].name, name) == 0)
+			return look(options, &actions[i]);
+	}
+	return np_cmd_usage(&np_cmd_history,
+			    "unknown action '%s'; it is one of add, list, trend, effects, advise, "
+			    "prune or export",
+			    name);
+}
+
+static int cmd_history(int argc, const char *const *argv)
+{
+	struct history_options options = { 0 };
+	int status;
+
+	if (np_cmd_options(&np_cmd_history, argc, argv, &options, &status))
+		status = history(&options);
+	np_opt_release(&np_cmd_history.options, &options);
+	return status;
+}

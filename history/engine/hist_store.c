@@ -1,0 +1,736 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads and writes the store of runs. */
+#include "hist_store.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "npuprof/db.h"
+#include "npuprof/idmap.h"
+#include "npuprof/lock.h"
+#include "npuprof/scan.h"
+
+#define FORMAT 1
+
+/* A run is added in well under a second, so who waits longer than this waits for something else. */
+#define WAIT_NS INT64_C(60000000000)
+
+static const char declarations[] =
+	"CREATE TABLE NPUPROF_HISTORY(format INTEGER NOT NULL);"
+	"INSERT INTO NPUPROF_HISTORY VALUES(1);"
+	"CREATE TABLE RUN(id INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL UNIQUE, job TEXT NOT NULL,"
+	" dir TEXT, captured INTEGER, added INTEGER, program TEXT, device TEXT, world INTEGER,"
+	" ranks INTEGER, steps INTEGER, step_ns INTEGER, basis TEXT, verdict TEXT, what TEXT,"
+	" sentence TEXT);"
+	"CREATE TABLE LABEL(run INTEGER NOT NULL, name TEXT NOT NULL, value TEXT);"
+	"CREATE TABLE FIGURE(run INTEGER NOT NULL, name TEXT NOT NULL, ns INTEGER);"
+	"CREATE TABLE RANK(run INTEGER NOT NULL, rank INTEGER NOT NULL, host TEXT, device INTEGER,"
+	" stage INTEGER, tp INTEGER, dp INTEGER, ep INTEGER, step_ns INTEGER, computing_ns INTEGER,"
+	" wait_ns INTEGER, transfer_ns INTEGER, idle_ns INTEGER, charge_ns INTEGER, mhz REAL);"
+	"CREATE TABLE STEP(run INTEGER NOT NULL, rank INTEGER NOT NULL, step TEXT, length_ns INTEGER,"
+	" computing_ns INTEGER);"
+	"CREATE TABLE LINK(run INTEGER NOT NULL, src INTEGER, dst INTEGER, transport TEXT, gb_s REAL,"
+	" peers_gb_s REAL, slow INTEGER);"
+	"CREATE TABLE REPAIR(run INTEGER NOT NULL, repair TEXT NOT NULL, saved_ns INTEGER);";
+
+/* --- in memory ------------------------------------------------------------------------------- */
+
+struct hist_store *hist_store_new(struct np_err *err)
+{
+	struct hist_store *store = calloc(1, sizeof(*store));
+
+	if (store)
+		store->strings = np_strtab_new();
+	if (!store || !store->strings) {
+		free(store);
+		(void)np_fail_nomem(err, "the history");
+		return NULL;
+	}
+	return store;
+}
+
+void hist_store_free(struct hist_store *store)
+{
+	if (!store)
+		return;
+	np_strtab_free(store->strings);
+	np_vec_release(&store->runs);
+	np_vec_release(&store->ranks);
+	np_vec_release(&store->labels);
+	np_vec_release(&store->figures);
+	np_vec_release(&store->steps);
+	np_vec_release(&store->links);
+	np_vec_release(&store->repairs);
+	free(store);
+}
+
+void hist_store_freep(struct hist_store **store)
+{
+	hist_store_free(*store);
+	*store = NULL;
+}
+
+const char *hist_text(const struct hist_store *store, np_str id)
+{
+	return id == NP_STR_NONE ? NULL : np_strtab_text(store->strings, id);
+}
+
+int hist_intern(struct hist_store *store, const char *text, np_str *ret, struct np_err *err)
+{
+	*ret = NP_STR_NONE;
+	return text ? np_strtab_add(store->strings, text, strlen(text), ret, err) : NP_OK;
+}
+
+const char *hist_label_of(const struct hist_store *store, size_t run, const char *name)
+{
+	for (size_t i = 0; i < store->labels.count; i++) {
+		const struct hist_label *label = &store->labels.item[i];
+
+		if (label->run == run && strcmp(hist_text(store, label->name), name) == 0)
+			return hist_text(store, label->value);
+	}
+	return NULL;
+}
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+#define COLUMNS_MOST 16
+
+/* One row of a table that is being read. */
+struct row {
+	const struct np_batch *batch;
+	size_t at;
+	struct hist_store *store;
+	int rc;
+	struct np_err *err;
+};
+
+static int64_t integer_at(const struct row *row, size_t column)
+{
+	return row->batch->column[column].integer[row->at];
+}
+
+static double real_at(const struct row *row, size_t column)
+{
+	return row->batch->column[column].real[row->at];
+}
+
+static np_str text_at(struct row *row, size_t column)
+{
+	const struct np_scan_text *text = &row->batch->column[column].text[row->at];
+	np_str id = NP_STR_NONE;
+
+	if (text->bytes && row->rc == NP_OK)
+		row->rc = np_strtab_add(row->store->strings, text->bytes, text->length, &id,
+					row->err);
+	return id;
+}
+
+/* Where a place is not known the table has NULL. */
+static int64_t place_at(const struct row *row, size_t column)
+{
+	int64_t value = integer_at(row, column);
+
+	return value == NP_UNKNOWN ? -1 : value;
+}
+
+struct table {
+	const char *name;
+	/* "i", "r" and "t" for what the columns hold */
+	const char *types;
+	const char *columns[COLUMNS_MOST];
+	/* Take a row over; the first column is the number of its run but in RUN itself. */
+	void (*take)(struct row *row, uint32_t run);
+};
+
+static void take_run(struct row *row, uint32_t index)
+{
+	struct hist_run *run = np_vec_add(&row->store->runs, row->err);
+
+	(void)index;
+	if (!run) {
+		row->rc = NP_E_NOMEM;
+		return;
+	}
+	*run = (struct hist_run){
+		.id = integer_at(row, 0),
+		.fingerprint = text_at(row, 1),
+		.job = text_at(row, 2),
+		.dir = text_at(row, 3),
+		.captured = integer_at(row, 4),
+		.added = integer_at(row, 5),
+		.program = text_at(row, 6),
+		.device = text_at(row, 7),
+		.world = integer_at(row, 8),
+		.ranks = integer_at(row, 9),
+		.steps = integer_at(row, 10),
+		.step = integer_at(row, 11),
+		.basis = text_at(row, 12),
+		.verdict = text_at(row, 13),
+		.what = text_at(row, 14),
+		.sentence = text_at(row, 15),
+	};
+}
+
+/* A row of `list`, or its return from the function that takes it. */
+#define NEW_ROW(list) \
+	__typeof__((list)->item) one = np_vec_add(list, row->err); \
+	if (!one) { \
+		row->rc = NP_E_NOMEM; \
+		return; \
+	}
+
+static void take_rank(struct row *row, uint32_t run)
+{
+	NEW_ROW(&row->store->ranks)
+	*one = (struct hist_rank){
+		.run = run,
+		.rank = integer_at(row, 1),
+		.host = text_at(row, 2),
+		.device = place_at(row, 3),
+		.stage = place_at(row, 4),
+		.tp = place_at(row, 5),
+		.dp = place_at(row, 6),
+		.ep = place_at(row, 7),
+		.step = integer_at(row, 8),
+		.computing = integer_at(row, 9),
+		.wait = integer_at(row, 10),
+		.transfer = integer_at(row, 11),
+		.idle = integer_at(row, 12),
+		.charge = integer_at(row, 13),
+		.mhz = real_at(row, 14),
+	};
+}
+
+static void take_label(struct row *row, uint32_t run)
+{
+	NEW_ROW(&row->store->labels)
+	*one = (struct hist_label){ run, text_at(row, 1), text_at(row, 2) };
+}
+
+static void take_figure(struct row *row, uint32_t run)
+{
+	NEW_ROW(&row->store->figures)
+	*one = (struct hist_figure){ run, text_at(row, 1), integer_at(row, 2) };
+}
+
+static void take_step(struct row *row, uint32_t run)
+{
+	NEW_ROW(&row->store->steps)
+	*one = (struct hist_step){ run, integer_at(row, 1), text_at(row, 2), integer_at(row, 3),
+				   integer_at(row, 4) };
+}
+
+static void take_link(struct row *row, uint32_t run)
+{
+	NEW_ROW(&row->store->links)
+	*one = (struct hist_link){ run,
+				   integer_at(row, 1),
+				   integer_at(row, 2),
+				   text_at(row, 3),
+				   real_at(row, 4),
+				   real_at(row, 5),
+				   integer_at(row, 6) };
+}
+
+static void take_repair(struct row *row, uint32_t run)
+{
+	NEW_ROW(&row->store->repairs)
+	*one = (struct hist_repair){ run, text_at(row, 1), integer_at(row, 2) };
+}
+
+static const struct table tables[] = {
+	{ "RUN",
+	  "ittt iitt iiii tttt",
+	  { "id", "fingerprint", "job", "dir", "captured", "added", "program", "device", "world",
+	    "ranks", "steps", "step_ns", "basis", "verdict", "what", "sentence" },
+	  take_run },
+	{ "RANK",
+	  "iiti iiii iiii iir",
+	  { "run", "rank", "host", "device", "stage", "tp", "dp", "ep", "step_ns", "computing_ns",
+	    "wait_ns", "transfer_ns", "idle_ns", "charge_ns", "mhz" },
+	  take_rank },
+	{ "LABEL", "itt", { "run", "name", "value" }, take_label },
+	{ "FIGURE", "iti", { "run", "name", "ns" }, take_figure },
+	{ "STEP", "iitii", { "run", "rank", "step", "length_ns", "computing_ns" }, take_step },
+	{ "LINK",
+	  "iiitrri",
+	  { "run", "src", "dst", "transport", "gb_s", "peers_gb_s", "slow" },
+	  take_link },
+	{ "REPAIR", "iti", { "run", "repair", "saved_ns" }, take_repair },
+};
+
+static size_t column_count(const struct table *table)
+{
+	size_t count = 0;
+
+	while (count < COLUMNS_MOST && table->columns[count])
+		count++;
+	return count;
+}
+
+static enum np_scan_type type_of(char letter)
+{
+	return letter == 'i' ? NP_SCAN_INTEGER : letter == 'r' ? NP_SCAN_REAL : NP_SCAN_TEXT;
+}
+
+/* Index of a run by its number; UINT32_MAX for one that is gone. */
+static uint32_t index_of(const struct hist_store *store, int64_t id)
+{
+	for (size_t i = 0; i < store->runs.count; i++) {
+		if (store->runs.item[i].id == id)
+			return (uint32_t)i;
+	}
+	return UINT32_MAX;
+}
+
+static int read_table(struct np_db *db, const struct table *table, struct hist_store *store,
+		      struct np_err *err)
+{
+	NP_CLEANUP(np_scan_closep) struct np_scan *scan = NULL;
+	struct np_scan_column columns[COLUMNS_MOST];
+	struct np_batch batch;
+	struct row row = { .batch = &batch, .store = store, .err = err };
+	size_t count = column_count(table);
+	bool is_run = strcmp(table->name, "RUN") == 0;
+	int64_t last_id = NP_UNKNOWN;
+	uint32_t last = UINT32_MAX;
+	const char *letter = table->types;
+
+	for (size_t i = 0; i < count; i++, letter++) {
+		letter += *letter == ' ';
+		columns[i] =
+			(struct np_scan_column){ table->columns[i], type_of(*letter), NP_REQUIRED };
+	}
+	row.rc = np_scan_open(db, table->name, columns, count, &scan, err);
+	while (row.rc == NP_OK && (row.rc = np_scan_next(scan, &batch, err)) == NP_OK &&
+	       batch.rows > 0) {
+		for (row.at = 0; row.at < batch.rows && row.rc == NP_OK; row.at++) {
+			int64_t id = integer_at(&row, 0);
+
+			/* Rows of a run stand together. */
+			if (!is_run && id != last_id) {
+				last = index_of(store, id);
+				last_id = id;
+			}
+			if (is_run || last != UINT32_MAX)
+				table->take(&row, last);
+		}
+	}
+	return row.rc;
+}
+
+static int by_time(const void *left, const void *right)
+{
+	const struct hist_run *a = left;
+	const struct hist_run *b = right;
+
+	if (a->captured != b->captured)
+		return a->captured < b->captured ? -1 : 1;
+	return (a->id > b->id) - (a->id < b->id);
+}
+
+static int by_run(const void *left, const void *right)
+{
+	const struct hist_rank *a = left;
+	const struct hist_rank *b = right;
+
+	if (a->run != b->run)
+		return a->run < b->run ? -1 : 1;
+	return (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+static void place_ranks(struct hist_store *store)
+{
+	if (store->ranks.count > 0)
+		qsort(store->ranks.item, store->ranks.count, sizeof(*store->ranks.item), by_run);
+	for (size_t i = 0; i < store->ranks.count; i++) {
+		struct hist_run *run = &store->runs.item[store->ranks.item[i].run];
+
+		if (run->rank_count++ == 0)
+			run->first_rank = i;
+	}
+}
+
+/* A file that somebody else made, or a newer version, is neither read nor written. */
+static int check_format(struct np_db *db, struct np_err *err)
+{
+	static const struct np_scan_column column = { "format", NP_SCAN_INTEGER, NP_REQUIRED };
+	NP_CLEANUP(np_scan_closep) struct np_scan *scan = NULL;
+	struct np_batch batch;
+	int rc;
+
+	if (!np_db_has_table(db, "NPUPROF_HISTORY"))
+		return np_fail(err, NP_E_FORMAT,
+			       "'%s' is no history of npuprof: give another --store",
+			       np_db_path(db));
+	rc = np_scan_open(db, "NPUPROF_HISTORY", &column, 1, &scan, err);
+	if (rc == NP_OK)
+		rc = np_scan_next(scan, &batch, err);
+	if (rc == NP_OK && (batch.rows != 1 || batch.column[0].integer[0] != FORMAT))
+		rc = np_fail(err, NP_E_FORMAT,
+			     "'%s' was made by a newer version of npuprof: use that one",
+			     np_db_path(db));
+	return rc;
+}
+
+static int read_open(struct np_db *db, struct hist_store **ret, struct np_err *err)
+{
+	NP_CLEANUP(hist_store_freep) struct hist_store *store = hist_store_new(err);
+	int rc = store ? check_format(db, err) : NP_E_NOMEM;
+
+	for (size_t i = 0; i < NP_COUNT(tables) && rc == NP_OK; i++) {
+		rc = read_table(db, &tables[i], store, err);
+		if (i == 0 && rc == NP_OK && store->runs.count > 0)
+			qsort(store->runs.item, store->runs.count, sizeof(*store->runs.item),
+			      by_time);
+	}
+	if (rc < 0)
+		return rc;
+	place_ranks(store);
+	*ret = store;
+	store = NULL;
+	return NP_OK;
+}
+
+int hist_store_read(const char *path, struct hist_store **ret, struct np_err *err)
+{
+	NP_CLEANUP(np_db_closep) struct np_db *db = NULL;
+	int rc = np_db_open(path, &db, err);
+
+	return rc == NP_OK ? read_open(db, ret, err) : rc;
+}
+
+/* --- writing --------------------------------------------------------------------------------- */
+
+/* The numbers of the runs in a store, for who adds one; NULL where there is no store yet. */
+struct known {
+	struct np_db *db;
+	int64_t last;
+	int64_t same; /* the one with the fingerprint; NP_UNKNOWN */
+};
+
+static int look(const char *path, const char *fingerprint, struct known *ret, struct np_err *err)
+{
+	static const struct np_scan_column columns[] = {
+		{ "id", NP_SCAN_INTEGER, NP_REQUIRED },
+		{ "fingerprint", NP_SCAN_TEXT, NP_REQUIRED },
+	};
+	NP_CLEANUP(np_scan_closep) struct np_scan *scan = NULL;
+	struct np_batch batch;
+	int rc = np_db_open(path, &ret->db, err);
+
+	ret->last = 0;
+	ret->same = NP_UNKNOWN;
+	/* A file of no length is a store that has no run yet. */
+	if (rc == NP_E_NOTFOUND)
+		return NP_OK;
+	if (rc == NP_OK)
+		rc = check_format(ret->db, err);
+	if (rc == NP_OK)
+		rc = np_scan_open(ret->db, "RUN", columns, NP_COUNT(columns), &scan, err);
+	while (rc == NP_OK && (rc = np_scan_next(scan, &batch, err)) == NP_OK && batch.rows > 0) {
+		for (size_t i = 0; i < batch.rows; i++) {
+			int64_t id = batch.column[0].integer[i];
+			const char *text = batch.column[1].text[i].bytes;
+
+			ret->last = id > ret->last ? id : ret->last;
+			if (text && fingerprint && strcmp(text, fingerprint) == 0)
+				ret->same = id;
+		}
+	}
+	return rc;
+}
+
+int hist_store_find(const char *path, const char *fingerprint, int64_t *ret, struct np_err *err)
+{
+	struct known known = { 0 };
+	int rc = look(path, fingerprint, &known, err);
+
+	np_db_close(known.db);
+	if (rc == NP_OK)
+		*ret = known.same;
+	return rc;
+}
+
+static struct np_cell text_cell(const struct hist_store *entry, np_str id)
+{
+	return np_cell_text(hist_text(entry, id));
+}
+
+static struct np_cell place_cell(int64_t place)
+{
+	return place < 0 ? np_cell_null() : np_cell_integer(place);
+}
+
+struct inserting {
+	struct np_db_writer *writer;
+	const struct hist_store *entry;
+	struct np_cell id;
+	struct np_db_insert *insert;
+	struct np_err *err;
+};
+
+static int begin_table(struct inserting *into, const char *table)
+{
+	for (size_t i = 0; i < NP_COUNT(tables); i++) {
+		if (strcmp(tables[i].name, table) == 0)
+			return np_db_insert_begin(into->writer, table, column_count(&tables[i]),
+						  &into->insert, into->err);
+	}
+	return np_fail(into->err, NP_E_RANGE, "no table '%s'", table);
+}
+
+static int insert_run(struct inserting *into)
+{
+	const struct hist_store *entry = into->entry;
+	const struct hist_run *run = &entry->runs.item[0];
+	const struct np_cell cells[] = {
+		into->id,
+		text_cell(entry, run->fingerprint),
+		text_cell(entry, run->job),
+		text_cell(entry, run->dir),
+		np_cell_integer(run->captured),
+		np_cell_integer(run->added),
+		text_cell(entry, run->program),
+		text_cell(entry, run->device),
+		np_cell_integer(run->world),
+		np_cell_integer(run->ranks),
+		np_cell_integer(run->steps),
+		np_cell_integer(run->step),
+		text_cell(entry, run->basis),
+		text_cell(entry, run->verdict),
+		text_cell(entry, run->what),
+		text_cell(entry, run->sentence),
+	};
+	int rc = begin_table(into, "RUN");
+
+	return rc == NP_OK ? np_db_insert_row(into->insert, cells, into->err) : rc;
+}
+
+static int insert_ranks(struct inserting *into)
+{
+	int rc = begin_table(into, "RANK");
+
+	for (size_t i = 0; i < into->entry->ranks.count && rc == NP_OK; i++) {
+		const struct hist_rank *one = &into->entry->ranks.item[i];
+		const struct np_cell cells[] = {
+			into->id,
+			np_cell_integer(one->rank),
+			text_cell(into->entry, one->host),
+			place_cell(one->device),
+			place_cell(one->stage),
+			place_cell(one->tp),
+			place_cell(one->dp),
+			place_cell(one->ep),
+			np_cell_integer(one->step),
+			np_cell_integer(one->computing),
+			np_cell_integer(one->wait),
+			np_cell_integer(one->transfer),
+			np_cell_integer(one->idle),
+			np_cell_integer(one->charge),
+			np_cell_real(one->mhz),
+		};
+
+		rc = np_db_insert_row(into->insert, cells, into->err);
+	}
+	return rc;
+}
+
+static int insert_names(struct inserting *into)
+{
+	const struct hist_store *entry = into->entry;
+	int rc = begin_table(into, "LABEL");
+
+	for (size_t i = 0; i < entry->labels.count && rc == NP_OK; i++) {
+		const struct np_cell cells[] = { into->id,
+						 text_cell(entry, entry->labels.item[i].name),
+						 text_cell(entry, entry->labels.item[i].value) };
+
+		rc = np_db_insert_row(into->insert, cells, into->err);
+	}
+	if (rc == NP_OK)
+		rc = begin_table(into, "FIGURE");
+	for (size_t i = 0; i < entry->figures.count && rc == NP_OK; i++) {
+		const struct np_cell cells[] = { into->id,
+						 text_cell(entry, entry->figures.item[i].name),
+						 np_cell_integer(entry->figures.item[i].time) };
+
+		rc = np_db_insert_row(into->insert, cells, into->err);
+	}
+	return rc;
+}
+
+static int insert_rest(struct inserting *into)
+{
+	const struct hist_store *entry = into->entry;
+	int rc = begin_table(into, "STEP");
+
+	for (size_t i = 0; i < entry->steps.count && rc == NP_OK; i++) {
+		const struct hist_step *one = &entry->steps.item[i];
+		const struct np_cell cells[] = { into->id, np_cell_integer(one->rank),
+						 text_cell(entry, one->step),
+						 np_cell_integer(one->length),
+						 np_cell_integer(one->computing) };
+
+		rc = np_db_insert_row(into->insert, cells, into->err);
+	}
+	if (rc == NP_OK)
+		rc = begin_table(into, "LINK");
+	for (size_t i = 0; i < entry->links.count && rc == NP_OK; i++) {
+		const struct hist_link *one = &entry->links.item[i];
+		const struct np_cell cells[] = {
+			into->id,
+			np_cell_integer(one->src),
+			np_cell_integer(one->dst),
+			text_cell(entry, one->transport),
+			np_cell_real(one->gb_s),
+			np_cell_real(one->peers_gb_s),
+			np_cell_integer(one->slow),
+		};
+
+		rc = np_db_insert_row(into->insert, cells, into->err);
+	}
+	if (rc == NP_OK)
+		rc = begin_table(into, "REPAIR");
+	for (size_t i = 0; i < entry->repairs.count && rc == NP_OK; i++) {
+		const struct np_cell cells[] = { into->id,
+						 text_cell(entry, entry->repairs.item[i].repair),
+						 np_cell_integer(entry->repairs.item[i].saved) };
+
+		rc = np_db_insert_row(into->insert, cells, into->err);
+	}
+	return rc;
+}
+
+/* A copy of the store, or an empty one. */
+static int begin_writing(const char *path, struct np_db *old, struct np_db_writer **ret,
+			 struct np_err *err)
+{
+	int rc = old ? np_db_writer_open_copy(old, path, ret, err)
+		     : np_db_writer_open(path, ret, err);
+
+	if (rc == NP_OK && !old)
+		rc = np_db_writer_exec(*ret, declarations, err);
+	return rc;
+}
+
+static int lock_of(const char *path, struct np_err *err)
+{
+	const char *slash = strrchr(path, '/');
+	char *dir = slash == path ? strdup("/")
+		    : slash       ? strndup(path, (size_t)(slash - path))
+				  : strdup(".");
+	int rc = dir ? np_lock_dir(dir, WAIT_NS, err) : np_fail_nomem(err, "the history");
+
+	free(dir);
+	return rc;
+}
+
+/* Steps are kept of the newest runs. */
+static int drop_old_steps(struct np_db_writer *writer, struct np_err *err)
+{
+	char sql[160];
+
+	(void)snprintf(sql, sizeof(sql),
+		       "DELETE FROM STEP WHERE run NOT IN (SELECT id FROM RUN "
+		       "ORDER BY captured DESC, id DESC LIMIT %d)",
+		       HIST_STEPS_OF_RUNS);
+	return np_db_writer_exec(writer, sql, err);
+}
+
+int hist_store_add(const char *path, const struct hist_store *entry, int64_t *ret_id,
+		   bool *ret_known, struct np_err *err)
+{
+	struct inserting into = { .entry = entry, .err = err };
+	struct known known = { 0 };
+	const char *fingerprint = hist_text(entry, entry->runs.item[0].fingerprint);
+	int rc = lock_of(path, err);
+
+	if (rc == NP_OK)
+		rc = look(path, fingerprint, &known, err);
+	if (rc == NP_OK && known.same == NP_UNKNOWN) {
+		into.id = np_cell_integer(known.last + 1);
+		rc = begin_writing(path, known.db, &into.writer, err);
+		if (rc == NP_OK)
+			rc = insert_run(&into);
+		if (rc == NP_OK)
+			rc = insert_ranks(&into);
+		if (rc == NP_OK)
+			rc = insert_names(&into);
+		if (rc == NP_OK)
+			rc = insert_rest(&into);
+		if (rc == NP_OK)
+			rc = drop_old_steps(into.writer, err);
+		if (rc == NP_OK)
+			rc = np_db_writer_commit(into.writer, err);
+		else
+			np_db_writer_abort(into.writer);
+	}
+	np_db_close(known.db);
+	if (rc == NP_OK) {
+		*ret_known = known.same != NP_UNKNOWN;
+		*ret_id = *ret_known ? known.same : known.last + 1;
+	}
+	return rc;
+}
+
+/* So many runs that are newer there are of the same job. */
+#define NEWER \
+	"(SELECT count(*) FROM RUN AS n WHERE n.job = RUN.job AND " \
+	"(n.captured, n.id) > (RUN.captured, RUN.id))"
+
+static int remove_runs(struct np_db_writer *writer, int64_t keep, struct np_err *err)
+{
+	char sql[256];
+	int rc;
+
+	(void)snprintf(sql, sizeof(sql),
+		       "CREATE TEMP TABLE gone AS SELECT id FROM RUN WHERE " NEWER " >= %lld",
+		       (long long)keep);
+	rc = np_db_writer_exec(writer, sql, err);
+	for (size_t i = 0; i < NP_COUNT(tables) && rc == NP_OK; i++) {
+		(void)snprintf(sql, sizeof(sql), "DELETE FROM %s WHERE %s IN (SELECT id FROM gone)",
+			       tables[i].name, i == 0 ? "id" : "run");
+		rc = np_db_writer_exec(writer, sql, err);
+	}
+	return rc == NP_OK ? np_db_writer_exec(writer, "DROP TABLE gone", err) : rc;
+}
+
+/* How many runs a store has. */
+static int count_runs(const char *path, int64_t *ret, struct np_err *err)
+{
+	NP_CLEANUP(hist_store_freep) struct hist_store *store = NULL;
+	int rc = hist_store_read(path, &store, err);
+
+	if (rc == NP_OK)
+		*ret = (int64_t)store->runs.count;
+	return rc;
+}
+
+int hist_store_prune(const char *path, int64_t keep, int64_t *ret, struct np_err *err)
+{
+	NP_CLEANUP(np_db_closep) struct np_db *db = NULL;
+	struct np_db_writer *writer = NULL;
+	int64_t before = 0;
+	int64_t after = 0;
+	int rc = lock_of(path, err);
+
+	if (rc == NP_OK)
+		rc = count_runs(path, &before, err);
+	if (rc == NP_OK)
+		rc = np_db_open(path, &db, err);
+	if (rc == NP_OK)
+		rc = begin_writing(path, db, &writer, err);
+	if (rc == NP_OK)
+		rc = remove_runs(writer, keep, err);
+	if (rc == NP_OK)
+		rc = np_db_writer_commit(writer, err);
+	else
+		np_db_writer_abort(writer);
+	if (rc == NP_OK)
+		rc = count_runs(path, &after, err);
+	if (rc == NP_OK)
+		*ret = before - after;
+	return rc;
+}

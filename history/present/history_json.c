@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The history for programs: JSON and CSV. */
+#include "history_report.h"
+
+#include <math.h>
+
+#include "npuprof/jsonout.h"
+#include "npuprof/lang.h"
+#include "npuprof/relation.h"
+
+static void begin(struct np_jsonout *out, const struct history_report *report, const char *action,
+		  void *stream)
+{
+	np_jsonout_init(out, stream);
+	np_jsonout_object(out, NULL);
+	np_jsonout_text(out, "schema", "npuprof.history/1");
+	np_jsonout_text(out, "action", action);
+	np_jsonout_text(out, "store", report->store_path);
+	if (!report->selection)
+		return;
+	np_jsonout_text(out, "job", report->selection->job);
+	np_jsonout_integer(out, "ranks", report->selection->ranks);
+	np_jsonout_integer(out, "runs_used", (int64_t)report->selection->runs.count);
+	np_jsonout_integer(out, "runs_left_out", (int64_t)report->selection->others);
+}
+
+static int finish(struct np_jsonout *out, struct np_err *err)
+{
+	int rc;
+
+	np_jsonout_end(out);
+	rc = np_jsonout_finish(out, err);
+	np_jsonout_release(out);
+	return rc;
+}
+
+static void put_labels(struct np_jsonout *out, const struct hist_store *store, size_t run)
+{
+	np_jsonout_object_line(out, "labels");
+	for (size_t i = 0; i < store->labels.count; i++) {
+		const struct hist_label *label = &store->labels.item[i];
+
+		if (label->run == run)
+			np_jsonout_text(out, hist_text(store, label->name),
+					hist_text(store, label->value));
+	}
+	np_jsonout_end(out);
+}
+
+static void put_run(struct np_jsonout *out, const struct hist_store *store, size_t index)
+{
+	const struct hist_run *run = &store->runs.item[index];
+
+	np_jsonout_integer(out, "run", run->id);
+	np_jsonout_integer(out, "captured_ns", run->captured);
+	put_labels(out, store, index);
+}
+
+/* --- list and export ------------------------------------------------------------------------- */
+
+static void put_figures(struct np_jsonout *out, const struct hist_store *store, size_t run)
+{
+	np_jsonout_object(out, "figures_ns");
+	for (size_t i = 0; i < store->figures.count; i++) {
+		if (store->figures.item[i].run == run)
+			np_jsonout_integer(out, hist_text(store, store->figures.item[i].name),
+					   store->figures.item[i].time);
+	}
+	np_jsonout_end(out);
+}
+
+static void put_place(struct np_jsonout *out, const char *key, int64_t place)
+{
+	np_jsonout_integer(out, key, place < 0 ? NP_UNKNOWN : place);
+}
+
+static void put_ranks(struct np_jsonout *out, const struct hist_store *store,
+		      const struct hist_run *run)
+{
+	np_jsonout_array(out, "ranks");
+	for (size_t i = run->first_rank; i < run->first_rank + run->rank_count; i++) {
+		const struct hist_rank *rank = &store->ranks.item[i];
+
+		np_jsonout_object_line(out, NULL);
+		np_jsonout_integer(out, "rank", rank->rank);
+		np_jsonout_text(out, "host", hist_text(store, rank->host));
+		put_place(out, "device", rank->device);
+		put_place(out, "stage", rank->stage);
+		np_jsonout_integer(out, "step_ns", rank->step);
+		np_jsonout_integer(out, "computing_ns", rank->computing);
+		np_jsonout_integer(out, "wait_ns", rank->wait);
+		np_jsonout_integer(out, "transfer_ns", rank->transfer);
+		np_jsonout_integer(out, "idle_ns", rank->idle);
+		np_jsonout_integer(out, "charge_ns", rank->charge);
+		np_jsonout_real(out, "mhz", rank->mhz);
+		np_jsonout_end(out);
+	}
+	np_jsonout_end(out);
+}
+
+int history_json_list(const struct history_report *report, bool whole, void *stream,
+		      struct np_err *err)
+{
+	const struct hist_store *store = report->store;
+	struct np_jsonout out;
+
+	begin(&out, report, whole ? "export" : "list", stream);
+	np_jsonout_array(&out, "runs");
+	for (size_t i = 0; i < store->runs.count; i++) {
+		const struct hist_run *run = &store->runs.item[i];
+
+		np_jsonout_object(&out, NULL);
+		put_run(&out, store, i);
+		np_jsonout_text(&out, "fingerprint", hist_text(store, run->fingerprint));
+		np_jsonout_text(&out, "job", hist_text(store, run->job));
+		np_jsonout_text(&out, "dir", hist_text(store, run->dir));
+		np_jsonout_integer(&out, "added_ns", run->added);
+		np_jsonout_text(&out, "version", hist_text(store, run->program));
+		np_jsonout_text(&out, "device_kind", hist_text(store, run->device));
+		np_jsonout_integer(&out, "world_size", run->world);
+		np_jsonout_integer(&out, "ranks_used", run->ranks);
+		np_jsonout_integer(&out, "steps", run->steps);
+		np_jsonout_integer(&out, "step_ns", run->step);
+		np_jsonout_text(&out, "step_basis", hist_text(store, run->basis));
+		np_jsonout_text(&out, "verdict", hist_text(store, run->verdict));
+		np_jsonout_text(&out, "verdict_what", hist_text(store, run->what));
+		np_jsonout_text(&out, "verdict_text", hist_text(store, run->sentence));
+		if (whole) {
+			put_figures(&out, store, i);
+			put_ranks(&out, store, run);
+		}
+		np_jsonout_end(&out);
+	}
+	np_jsonout_end(&out);
+	return finish(&out, err);
+}
+
+/* --- trend, effects, plan -------------------------------------------------------------------- */
+
+int history_json_trend(const struct history_report *report, const struct hist_series *series,
+		       const struct hist_changes *changes, void *stream, struct np_err *err)
+{
+	struct np_jsonout out;
+
+	begin(&out, report, "trend", stream);
+	np_jsonout_text(&out, "figure", report->figure);
+	np_jsonout_real(&out, "error_rate", HIST_CHANGE_ERROR);
+	np_jsonout_array(&out, "series");
+	for (size_t i = 0; i < series->list.count; i++) {
+		np_jsonout_object_line(&out, NULL);
+		put_run(&out, report->store, series->list.item[i].run);
+		np_jsonout_integer(&out, "ns", series->list.item[i].time);
+		np_jsonout_end(&out);
+	}
+	np_jsonout_end(&out);
+	np_jsonout_array(&out, "changes");
+	for (size_t i = 0; i < changes->list.count; i++) {
+		const struct hist_change *change = &changes->list.item[i];
+
+		np_jsonout_object_line(&out, NULL);
+		put_run(&out, report->store, series->list.item[change->at].run);
+		np_jsonout_integer(&out, "before_ns", (np_ns)change->before);
+		np_jsonout_integer(&out, "after_ns", (np_ns)change->after);
+		np_jsonout_real(&out, "ratio", change->after / change->before);
+		np_jsonout_real(&out, "chance", change->chance);
+		np_jsonout_end(&out);
+	}
+	np_jsonout_end(&out);
+	return finish(&out, err);
+}
+
+/* Members that say which host, device, stage or rank is meant. */
+static void put_unit(struct np_jsonout *out, const struct hist_store *store, enum hist_unit unit,
+		     np_str host, int64_t number)
+{
+	np_jsonout_text(out, "unit", hist_unit_name(unit));
+	np_jsonout_text(out, "host", hist_text(store, host));
+	np_jsonout_integer(out, "number", unit == HIST_HOST ? NP_UNKNOWN : number);
+}
+
+int history_json_effects(const struct history_report *report, const struct hist_effects *effects,
+			 void *stream, struct np_err *err)
+{
+	struct np_jsonout out;
+
+	begin(&out, report, "effects", stream);
+	np_jsonout_text(&out, "figure", report->figure);
+	np_jsonout_integer(&out, "devices", (int64_t)effects->machines);
+	np_jsonout_integer(&out, "devices_told", (int64_t)effects->told);
+	np_jsonout_real(&out, "spread", effects->machines > 0 ? effects->spread : (double)NAN);
+	np_jsonout_array(&out, "effects");
+	for (size_t i = 0; i < effects->list.count; i++) {
+		const struct hist_unit_effect *one = &effects->list.item[i];
+
+		np_jsonout_object_line(&out, NULL);
+		put_unit(&out, report->store, one->unit, one->host, one->number);
+		np_jsonout_real(&out, "share", one->share);
+		np_jsonout_real(&out, "margin", one->margin);
+		np_jsonout_integer(&out, "observations", (int64_t)one->runs);
+		np_jsonout_bool(&out, "named", one->named);
+		np_jsonout_end(&out);
+	}
+	np_jsonout_end(&out);
+	return finish(&out, err);
+}
+
+int history_json_drain(const struct history_report *report, const struct hist_drain *drain,
+		       size_t most, void *stream, struct np_err *err)
+{
+	struct np_jsonout out;
+
+	begin(&out, report, "advise", stream);
+	np_jsonout_integer(&out, "step_ns", drain->step);
+	np_jsonout_array(&out, "machines");
+	for (size_t i = 0; i < drain->list.count && i < most; i++) {
+		const struct hist_candidate *one = &drain->list.item[i];
+
+		np_jsonout_object_line(&out, NULL);
+		np_jsonout_text(&out, "do", one->action == HIST_DRAIN ? "drain" : "test");
+		put_unit(&out, report->store, one->unit, one->host, one->device);
+		np_jsonout_real(&out, "gain_share", one->mean);
+		np_jsonout_real(&out, "gain_low", one->low);
+		np_jsonout_real(&out, "gain_high", one->high);
+		np_jsonout_integer(&out, "runs", (int64_t)one->runs);
+		np_jsonout_real(&out, "share", one->effect ? one->effect->share : (double)NAN);
+		np_jsonout_end(&out);
+	}
+	np_jsonout_end(&out);
+	np_jsonout_array(&out, "links");
+	for (size_t i = 0; i < drain->links.count; i++) {
+		const struct hist_slow_link *link = &drain->links.item[i];
+
+		np_jsonout_object_line(&out, NULL);
+		np_jsonout_text(&out, "src_host", hist_text(report->store, link->src_host));
+		np_jsonout_integer(&out, "src_device", link->src_device);
+		np_jsonout_text(&out, "dst_host", hist_text(report->store, link->dst_host));
+		np_jsonout_integer(&out, "dst_device", link->dst_device);
+		np_jsonout_integer(&out, "runs", (int64_t)link->runs);
+		np_jsonout_integer(&out, "slow_runs", (int64_t)link->slow);
+		np_jsonout_real(&out, "speed_share", link->share);
+		np_jsonout_end(&out);
+	}
+	np_jsonout_end(&out);
+	return finish(&out, err);
+}
+
+/* --- CSV ------------------------------------------------------------------------------------- */
+
+static int produce_figures(const void *model, struct np_sink *sink, struct np_err *err)
+{
+	const struct hist_store *store = model;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < store->figures.count && rc == NP_OK; i++) {
+		const struct hist_figure *one = &store->figures.item[i];
+		const struct hist_run *run = &store->runs.item[one->run];
+		const struct np_cell cells[] = {
+			np_cell_integer(run->id),
+			np_cell_integer(run->captured),
+			np_cell_text(hist_text(store, run->job)),
+			np_cell_text(hist_text(store, one->name)),
+			np_cell_integer(one->time),
+		};
+
+		rc = np_sink_row(sink, cells, err);
+	}
+	return rc;
+}
+
+static int produce_ranks(const void *model, struct np_sink *sink, struct np_err *err)
+{
+	const struct hist_store *store = model;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < store->ranks.count && rc == NP_OK; i++) {
+		const struct hist_rank *one = &store->ranks.item[i];
+		const struct hist_run *run = &store->runs.item[one->run];
+		const struct np_cell cells[] = {
+			np_cell_integer(run->id),
+			np_cell_integer(run->captured),
+			np_cell_text(hist_text(store, run->job)),
+			np_cell_integer(one->rank),
+			np_cell_text(hist_text(store, one->host)),
+			one->device < 0 ? np_cell_null() : np_cell_integer(one->device),
+			one->stage < 0 ? np_cell_null() : np_cell_integer(one->stage),
+			np_cell_integer(one->step),
+			np_cell_integer(one->computing),
+			np_cell_integer(one->wait),
+			np_cell_integer(one->transfer),
+			np_cell_integer(one->idle),
+			np_cell_integer(one->charge),
+			np_cell_real(one->mhz),
+		};
+
+		rc = np_sink_row(sink, cells, err);
+	}
+	return rc;
+}
+
+static const struct np_column figure_columns[] = {
+	{ "run", NP_INTEGER }, { "captured_ns", NP_INTEGER }, { "job", NP_TEXT },
+	{ "figure", NP_TEXT }, { "ns", NP_INTEGER },
+};
+
+static const struct np_column rank_columns[] = {
+	{ "run", NP_INTEGER },
+	{ "captured_ns", NP_INTEGER },
+	{ "job", NP_TEXT },
+	{ "rank", NP_INTEGER },
+	{ "host", NP_TEXT },
+	{ "device", NP_INTEGER },
+	{ "stage", NP_INTEGER },
+	{ "step_ns", NP_INTEGER },
+	{ "computing_ns", NP_INTEGER },
+	{ "wait_ns", NP_INTEGER },
+	{ "transfer_ns", NP_INTEGER },
+	{ "idle_ns", NP_INTEGER },
+	{ "charge_ns", NP_INTEGER },
+	{ "mhz", NP_REAL },
+};
+
+static const struct np_relation figures_relation = {
+	.name = "history_figures",
+	.summary = NP_MSG("figures of the runs of a history"),
+	.columns = figure_columns,
+	.column_count = NP_COUNT(figure_columns),
+	.produce = produce_figures,
+};
+
+static const struct np_relation ranks_relation = {
+	.name = "history_ranks",
+	.summary = NP_MSG("ranks of the runs of a history"),
+	.columns = rank_columns,
+	.column_count = NP_COUNT(rank_columns),
+	.produce = produce_ranks,
+};
+
+int history_csv_figures(const struct history_report *report, void *stream, struct np_err *err)
+{
+	return np_csv_write(&figures_relation, report->store, stream, err);
+}
+
+int history_csv_ranks(const struct history_report *report, void *stream, struct np_err *err)
+{
+	return np_csv_write(&ranks_relation, report->store, stream, err);
+}
