@@ -12,6 +12,7 @@
 
 #include "npuprof/advice.h"
 #include "npuprof/dirs.h"
+#include "npuprof/run_history.h"
 #include "npuprof/lang.h"
 #include "npuprof/procs.h"
 #include "npuprof/run_page.h"
@@ -28,6 +29,7 @@ struct compare_options {
 	struct np_opt_ranges ranks;
 	const char *map_ranks;
 	const char *fail_on;
+	const char *baseline;
 	bool no_stats;
 	const char *min_ms;
 	const char *min_pct;
@@ -113,6 +115,14 @@ static const struct np_opt own_options[] = {
 		.value = "CONDITIONS",
 		.help = "exit with 4 if something got worse by more than so much: "
 			"step>2%,comm>5%,kernel:MatMul*>3%,mem>1%",
+	},
+	{
+		.name = "baseline",
+		.kind = NP_OPT_TEXT,
+		.offset = offsetof(struct compare_options, baseline),
+		.value = "history[:NAME=VALUE]",
+		.help = "with NEW alone: against all earlier runs of the job in the store that "
+			"NPUPROF_HISTORY names, or those with this label; see npuprof history judge",
 	},
 	{
 		.name = "no-stats",
@@ -238,7 +248,7 @@ static const struct np_opt_operand operand = {
 		    .fill = NP_FILL_DIRECTORY,
 		    .value = "BASE NEW",
 		    .offset = offsetof(struct compare_options, inputs) },
-	.least = 2,
+	.least = 0, /* two, but for --baseline */
 	.most = 2,
 };
 
@@ -247,7 +257,7 @@ static int cmd_compare(int argc, const char *const *argv);
 const struct np_cmd np_cmd_compare = {
 	.name = "compare",
 	.topic = "Analysing a run",
-	.synopsis = "[options] BASE NEW",
+	.synopsis = "[options] BASE NEW | --baseline history NEW",
 	.summary = "explain the difference between two runs, exactly, and gate on it",
 	.about =
 		"Divides the step of both runs into parts that sum to it, to the nanosecond, and "
@@ -588,12 +598,52 @@ static int end_page(void *context, const struct np_phase_times *times, int statu
 	return np_run_page_print(&options->page, times, status);
 }
 
+/* Against earlier runs: another question, which the history answers. */
+static int judge(struct compare_options *options)
+{
+	const struct np_opt_list none = { 0 };
+	struct np_history_question question = { .common = &options->common,
+						.picks = &none,
+						.fail_on = options->fail_on };
+	const char *label = strchr(options->baseline, ':');
+	int status;
+
+	if (strncmp(options->baseline, "history", 7) != 0 ||
+	    (options->baseline[7] && options->baseline[7] != ':'))
+		return np_cmd_usage(&np_cmd_compare,
+				    "--baseline takes history or history:NAME=VALUE, not '%s'",
+				    options->baseline);
+	if (options->inputs.count != 1)
+		return np_cmd_usage(&np_cmd_compare,
+				    "--baseline takes the place of BASE: give NEW alone");
+	if (label) {
+		label++;
+		question.labels = &label;
+		question.label_count = 1;
+	}
+	/* The run is a copy of what was read from the command line, which keeps it. */
+	options->common.dirs = options->inputs;
+	options->common.steps = options->new_steps;
+	options->common.ranks = options->ranks;
+	status = np_history_judge(&question);
+	options->common.dirs = none;
+	options->common.steps = options->common.ranks = (struct np_opt_ranges){ 0 };
+	return status;
+}
+
 static int cmd_compare(int argc, const char *const *argv)
 {
 	struct compare_options options = { .page = NP_RUN_PAGE_INIT };
 	int status;
 
-	if (np_cmd_options(&np_cmd_compare, argc, argv, &options, &status))
+	if (!np_cmd_options(&np_cmd_compare, argc, argv, &options, &status))
+		;
+	else if (options.baseline)
+		status = judge(&options);
+	else if (options.inputs.count < 2)
+		status = np_cmd_usage(&np_cmd_compare, "%s needs the arguments %s%s", "compare",
+				      operand.option.value, "");
+	else
 		status = phases_run(&(struct phases_job){
 			.command = &np_cmd_compare,
 			.beside = true,

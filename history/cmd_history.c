@@ -14,6 +14,7 @@
 
 #include "npuprof/jsonout.h"
 #include "npuprof/run.h"
+#include "npuprof/run_history.h"
 #include "npuprof/say.h"
 
 /* What the history has unless somebody names the job. */
@@ -31,6 +32,7 @@ struct history_options {
 	int64_t hosts;
 	int64_t keep;
 	bool frequency;
+	const char *fail_on;
 };
 
 static const char *const formats[] = { "table", "json", "csv", NULL };
@@ -109,6 +111,14 @@ static const struct np_opt own_options[] = {
 			"more for it",
 	},
 	{
+		.name = "fail-on",
+		.kind = NP_OPT_TEXT,
+		.offset = offsetof(struct history_options, fail_on),
+		.value = "CONDITIONS",
+		.help = "judge: exit with 4 if a figure is more than so much above the middle of the "
+			"earlier runs, and beyond what they scatter by: step>2%,comm/tp/wait>5%",
+	},
+	{
 		.letter = 'f',
 		.name = "format",
 		.kind = NP_OPT_CHOICE,
@@ -135,14 +145,14 @@ static const struct np_opt_group groups[] = {
 
 static void offer_actions(struct np_buf *words)
 {
-	np_buf_add(words, " add list trend effects advise prune export");
+	np_buf_add(words, " add list trend effects advise judge prune export");
 }
 
 static const struct np_opt_operand operand = {
 	.option = { .kind = NP_OPT_LIST,
 		    .fill = NP_FILL_DIRECTORY,
 		    .offer = offer_actions,
-		    .value = "add|list|trend|effects|advise|prune|export",
+		    .value = "add|list|trend|effects|advise|judge|prune|export",
 		    .offset = offsetof(struct history_options, words) },
 	.least = 1,
 	.most = NP_OPERANDS_ANY,
@@ -153,17 +163,18 @@ static int cmd_history(int argc, const char *const *argv);
 const struct np_cmd np_cmd_history = {
 	.name = "history",
 	.topic = "Analysing a run",
-	.synopsis = "[options] add|list|trend|effects|advise|prune|export [DIR...]",
+	.synopsis = "[options] add|list|trend|effects|advise|judge|prune|export [DIR...]",
 	.summary = "runs over time: what changed when, which machine is slow in whatever role",
 	.about =
 		"add analyses the run in DIR... and keeps what is left of it in a store; a run is in it "
 		"once. list shows the runs, trend the course of a figure and when it changed, effects "
 		"what roles and what machines cause, over runs in which ranks were placed differently; "
-		"advise says which hosts or devices to drain first. prune removes old runs, export "
+		"advise says which hosts or devices to drain first. judge tells whether the run in DIR... "
+		"is as usual, and gates on it. prune removes old runs, export "
 		"prints all that is kept as JSON, or CSV of the ranks.",
 	.run = cmd_history,
 	.options = { .groups = groups, .count = NP_COUNT(groups), .operand = &operand },
-	.statuses = NP_EXITS_PARTIAL,
+	.statuses = NP_EXITS_GATE,
 };
 
 static int failed(const struct np_err *err)
@@ -276,6 +287,16 @@ static int add(void *context)
 	return status != 0 ? status : prepare_status(&options->common, analysis->run);
 }
 
+static int run_phases(struct history_options *options, int (*run)(void *options))
+{
+	return phases_run(&(struct phases_job){ .command = &np_cmd_history,
+						.schema = "npuprof.history/1",
+						.common = &options->common,
+						.picks = &options->picks,
+						.run = run,
+						.options = options });
+}
+
 static int run_add(struct history_options *options)
 {
 	for (size_t i = 0; i < options->labels.count; i++) {
@@ -286,15 +307,8 @@ static int run_add(struct history_options *options)
 					    "--label '%s' is not NAME=VALUE, as in commit=1f3a",
 					    options->labels.item[i]);
 	}
-	return phases_run(&(struct phases_job){ .command = &np_cmd_history,
-						.schema = "npuprof.history/1",
-						.common = &options->common,
-						.picks = &options->picks,
-						.run = add,
-						.options = options });
+	return run_phases(options, add);
 }
-
-/* --- looking --------------------------------------------------------------------------------- */
 
 /* Print what a function has put into a buffer. */
 static int print(struct np_buf *buf, int rc)
@@ -304,6 +318,117 @@ static int print(struct np_buf *buf, int rc)
 	np_buf_release(buf);
 	return rc;
 }
+
+/* --- judge ----------------------------------------------------------------------------------- */
+
+static const char *store_of(const char *given)
+{
+	return given && *given ? given : getenv("NPUPROF_HISTORY");
+}
+
+/* Earlier runs of the job; the run itself is not one of them. */
+static int select_earlier(const struct hist_store *store,
+			  const struct np_history_question *question,
+			  const struct hist_store *entry, struct hist_selection *ret,
+			  struct np_err *err)
+{
+	const struct hist_choice choice = { .job = question->job,
+					    .labels = question->labels,
+					    .label_count = question->label_count };
+	const char *itself = hist_text(entry, entry->runs.item[0].fingerprint);
+	size_t kept = 0;
+	int rc = hist_select(store, &choice, ret, err);
+
+	for (size_t i = 0; rc == NP_OK && i < ret->runs.count; i++) {
+		const struct hist_run *run = &store->runs.item[ret->runs.item[i]];
+
+		if (run->ranks == entry->runs.item[0].ranks &&
+		    strcmp(hist_text(store, run->fingerprint), itself) != 0)
+			ret->runs.item[kept++] = ret->runs.item[i];
+	}
+	if (rc == NP_OK)
+		ret->runs.count = kept;
+	return rc;
+}
+
+static int show_judgement(const struct np_history_question *question,
+			  const struct history_report *report, const char *run,
+			  const struct hist_judgement *judgement, struct np_err *err)
+{
+	struct np_buf buf = NP_BUF_INIT;
+
+	if (question->common->format == NP_OUTPUT_JSON)
+		return history_json_judgement(report, run, judgement, np_output_stream(), err);
+	return print(&buf, history_show_judgement(report, run, judgement, &buf, err));
+}
+
+/* Judge a run that has been analysed; gives the exit status, or a failure. */
+static int judge_analysis(const struct np_history_question *question,
+			  const struct np_analysis *analysis, struct np_err *err)
+{
+	NP_CLEANUP(hist_store_freep) struct hist_store *store = NULL;
+	NP_CLEANUP(hist_store_freep) struct hist_store *entry = NULL;
+	const struct np_common *common = question->common;
+	struct hist_selection selection = { 0 };
+	struct hist_judgement judgement = { 0 };
+	struct history_report report = { .store_path = store_of(question->store),
+					 .selection = &selection,
+					 .width = np_output_width(stdout),
+					 .color = np_common_color(common, stdout) };
+	const char *run = prepare_input(common, analysis->run);
+	const struct hist_entry_words words = { .job = "", .dir = run, .now = now() };
+	int rc = hist_store_read(report.store_path, &store, err);
+
+	report.store = store;
+	if (rc == NP_OK)
+		rc = hist_entry_make(analysis, NULL, &words, &entry, err);
+	if (rc == NP_OK)
+		rc = select_earlier(store, question, entry, &selection, err);
+	if (rc == NP_OK)
+		rc = hist_judge(store, &selection, entry, question->fail_on, &judgement, err);
+	if (rc == NP_OK)
+		rc = show_judgement(question, &report, run, &judgement, err);
+	if (rc == NP_OK && judgement.failed)
+		rc = NP_EXIT_GATE;
+	else if (rc == NP_OK && judgement.withheld)
+		rc = NP_EXIT_PARTIAL;
+	hist_selection_release(&selection);
+	hist_judgement_release(&judgement);
+	return rc;
+}
+
+int np_history_judge(const struct np_history_question *question)
+{
+	NP_CLEANUP(np_analysis_freep) struct np_analysis *analysis = NULL;
+	struct np_err err = NP_ERR_INIT;
+	int rc;
+
+	if (!store_of(question->store))
+		return np_cmd_usage(&np_cmd_history,
+				    "which store? give --store FILE, or set NPUPROF_HISTORY");
+	rc = prepare_analysis(question->common, question->picks, &analysis, &err);
+	if (rc == NP_OK)
+		rc = judge_analysis(question, analysis, &err);
+	if (rc < 0)
+		return failed(&err);
+	prepare_say_notes(question->common, &analysis->run->notes, NULL);
+	return rc == NP_OK ? prepare_status(question->common, analysis->run) : rc;
+}
+
+static int judge(void *context)
+{
+	const struct history_options *options = context;
+
+	return np_history_judge(&(struct np_history_question){ .common = &options->common,
+							       .picks = &options->picks,
+							       .store = options->store,
+							       .job = options->job,
+							       .labels = options->labels.item,
+							       .label_count = options->labels.count,
+							       .fail_on = options->fail_on });
+}
+
+/* --- looking --------------------------------------------------------------------------------- */
 
 static bool is_json(const struct history_options *options)
 {
@@ -451,10 +576,12 @@ static int look(const struct history_options *options, const struct action *acti
 /* Directories behind the action are those of the run. */
 static int take_dirs(struct history_options *options)
 {
-	bool adds = strcmp(options->words.item[0], "add") == 0;
+	bool reads = strcmp(options->words.item[0], "add") == 0 ||
+		     strcmp(options->words.item[0], "judge") == 0;
 
-	if (!adds && options->words.count > 1)
-		return np_cmd_usage(&np_cmd_history, "only add takes a directory, not '%s'",
+	if (!reads && options->words.count > 1)
+		return np_cmd_usage(&np_cmd_history,
+				    "only add and judge take a directory, not '%s'",
 				    options->words.item[1]);
 	for (size_t i = 1; i < options->words.count; i++) {
 		const char **slot = np_vec_add(&options->common.dirs, NULL);
@@ -463,8 +590,9 @@ static int take_dirs(struct history_options *options)
 			return np_report(NP_EXIT_FAILED, "out of memory for %s", "options");
 		*slot = options->words.item[i];
 	}
-	return adds && options->common.dirs.count == 0
-		       ? np_cmd_usage(&np_cmd_history, "add needs the directory of a run")
+	return reads && options->common.dirs.count == 0
+		       ? np_cmd_usage(&np_cmd_history, "%s needs the directory of a run",
+				      options->words.item[0])
 		       : 0;
 }
 
@@ -475,13 +603,14 @@ static int history(struct history_options *options)
 
 	if (status != 0)
 		return status;
-	if (!options->store || !*options->store)
-		options->store = getenv("NPUPROF_HISTORY");
+	options->store = store_of(options->store);
 	if (!options->store || !*options->store)
 		return np_cmd_usage(&np_cmd_history,
 				    "which store? give --store FILE, or set NPUPROF_HISTORY");
 	if (strcmp(name, "add") == 0)
 		return run_add(options);
+	if (strcmp(name, "judge") == 0)
+		return run_phases(options, judge);
 	if (strcmp(name, "prune") == 0)
 		return prune(options);
 	for (size_t i = 0; i < NP_COUNT(actions); i++) {
@@ -490,7 +619,7 @@ static int history(struct history_options *options)
 	}
 	return np_cmd_usage(&np_cmd_history,
 			    "unknown action '%s'; it is one of add, list, trend, effects, advise, "
-			    "prune or export",
+			    "judge, prune or export",
 			    name);
 }
 

@@ -26,7 +26,7 @@ struct gain {
 	double share;
 };
 
-struct pair {
+struct machine_pair {
 	struct machine_key src;
 	struct machine_key dst;
 	double share; /* of the speed of peers */
@@ -36,7 +36,7 @@ struct pair {
 struct plan {
 	const struct hist_store *store;
 	NP_VEC(struct gain) gains;
-	NP_VEC(struct pair) pairs;
+	NP_VEC(struct machine_pair) pairs;
 	NP_VEC(double) scratch;
 	struct hist_drain *drain;
 	struct np_err *err;
@@ -264,8 +264,8 @@ static int plan_machines(struct plan *plan)
 
 static int by_pair(const void *left, const void *right)
 {
-	const struct pair *a = left;
-	const struct pair *b = right;
+	const struct machine_pair *a = left;
+	const struct machine_pair *b = right;
 	int order = by_key(&a->src, &b->src);
 
 	if (order == 0)
@@ -278,7 +278,7 @@ static int take_pair(struct plan *plan, const struct hist_link *link)
 	const struct hist_run *run = &plan->store->runs.item[link->run];
 	const struct hist_rank *src = rank_in(plan->store, run, link->src);
 	const struct hist_rank *dst = rank_in(plan->store, run, link->dst);
-	struct pair *pair;
+	struct machine_pair *pair;
 
 	if (!src || !dst || src->host == NP_STR_NONE || dst->host == NP_STR_NONE ||
 	    !isfinite(link->gb_s) || !isfinite(link->peers_gb_s) || link->peers_gb_s <= 0)
@@ -286,10 +286,10 @@ static int take_pair(struct plan *plan, const struct hist_link *link)
 	pair = np_vec_add(&plan->pairs, plan->err);
 	if (!pair)
 		return NP_E_NOMEM;
-	*pair = (struct pair){ { src->host, src->device },
-			       { dst->host, dst->device },
-			       link->gb_s / link->peers_gb_s,
-			       link->slow == 1 };
+	*pair = (struct machine_pair){ { src->host, src->device },
+				       { dst->host, dst->device },
+				       link->gb_s / link->peers_gb_s,
+				       link->slow == 1 };
 	return NP_OK;
 }
 
@@ -312,7 +312,7 @@ static int plan_links(struct plan *plan, const struct hist_selection *selection)
 	if (plan->pairs.count > 0)
 		qsort(plan->pairs.item, plan->pairs.count, sizeof(*plan->pairs.item), by_pair);
 	for (size_t first = 0; first < plan->pairs.count && rc == NP_OK;) {
-		const struct pair *pair = &plan->pairs.item[first];
+		const struct machine_pair *pair = &plan->pairs.item[first];
 		struct hist_slow_link one = {
 			pair->src.host, pair->src.device, pair->dst.host, pair->dst.device, 0, 0, 0
 		};

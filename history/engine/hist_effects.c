@@ -26,7 +26,7 @@ struct machine {
 	int64_t device;
 };
 
-struct role {
+struct job_role {
 	int64_t rank;
 	int64_t stage;
 };
@@ -34,7 +34,7 @@ struct role {
 struct work {
 	const struct hist_store *store;
 	NP_VEC(struct machine) machines;
-	NP_VEC(struct role) roles;
+	NP_VEC(struct job_role) roles;
 	NP_VEC(struct hist_observation) observations;
 	struct hist_two_way fit;
 	struct hist_effects *effects;
@@ -55,8 +55,8 @@ static int by_machine(const void *left, const void *right)
 
 static int by_rank(const void *left, const void *right)
 {
-	const struct role *a = left;
-	const struct role *b = right;
+	const struct job_role *a = left;
+	const struct job_role *b = right;
 
 	return (a->rank > b->rank) - (a->rank < b->rank);
 }
@@ -92,14 +92,14 @@ static int each_rank(struct work *work, const struct hist_selection *selection, 
 static int take_names(struct work *work, uint32_t run, const struct hist_rank *rank, np_ns value)
 {
 	struct machine *machine = np_vec_add(&work->machines, work->err);
-	struct role *role = np_vec_add(&work->roles, work->err);
+	struct job_role *role = np_vec_add(&work->roles, work->err);
 
 	(void)run;
 	(void)value;
 	if (!machine || !role)
 		return NP_E_NOMEM;
 	*machine = (struct machine){ rank->host, rank->device };
-	*role = (struct role){ rank->rank, rank->stage };
+	*role = (struct job_role){ rank->rank, rank->stage };
 	return NP_OK;
 }
 
@@ -123,9 +123,9 @@ static int take_value(struct work *work, uint32_t run, const struct hist_rank *r
 {
 	struct hist_observation *one = np_vec_add(&work->observations, work->err);
 	struct machine machine = { rank->host, rank->device };
-	struct role role = { .rank = rank->rank };
+	struct job_role role = { .rank = rank->rank };
 	const struct machine *at;
-	const struct role *in;
+	const struct job_role *in;
 
 	if (!one)
 		return NP_E_NOMEM;
@@ -141,14 +141,14 @@ static int take_value(struct work *work, uint32_t run, const struct hist_rank *r
 /* --- what units have in common --------------------------------------------------------------- */
 
 /* A role or machine, and the stage or host that it belongs to. */
-struct member {
+struct grouped {
 	int64_t group;
 	size_t index; /* among the roles or machines */
 };
 
-struct members {
+struct grouping {
 	const struct hist_effect *effects;
-	struct member *list; /* by group */
+	struct grouped *list; /* by group */
 	size_t count;
 	double *scratch;
 	bool machines;
@@ -186,16 +186,16 @@ static struct hist_unit_effect *add_unit(struct work *work, enum hist_unit unit,
  * What the members of a group have in common: their middle. Groups of which no other is in the same
  * component cannot be compared, and have nothing.
  */
-struct common {
+struct group_share {
 	double share;
 	double error;
 	size_t runs;
 	bool told;
 };
 
-static struct common in_common(const struct members *members, size_t first, size_t end)
+static struct group_share in_common(const struct grouping *members, size_t first, size_t end)
 {
-	struct common common = { .share = (double)NAN, .error = (double)NAN };
+	struct group_share common = { .share = (double)NAN, .error = (double)NAN };
 	double squares = 0;
 	size_t count = 0;
 
@@ -220,9 +220,9 @@ static struct common in_common(const struct members *members, size_t first, size
 	return common;
 }
 
-static int take_group(struct work *work, const struct members *members, size_t first, size_t end)
+static int take_group(struct work *work, const struct grouping *members, size_t first, size_t end)
 {
-	struct common common = in_common(members, first, end);
+	struct group_share common = in_common(members, first, end);
 	size_t among = 2 * members->count;
 	/* Ranks in no stage, as those of a job without a pipeline, are no group. */
 	bool is_group = end - first >= LEAST_MEMBERS &&
@@ -261,15 +261,15 @@ static int take_group(struct work *work, const struct members *members, size_t f
 
 static int by_group(const void *left, const void *right)
 {
-	const struct member *a = left;
-	const struct member *b = right;
+	const struct grouped *a = left;
+	const struct grouped *b = right;
 
 	if (a->group != b->group)
 		return a->group < b->group ? -1 : 1;
 	return (a->index > b->index) - (a->index < b->index);
 }
 
-static int take_groups(struct work *work, const struct members *members)
+static int take_groups(struct work *work, const struct grouping *members)
 {
 	int rc = NP_OK;
 
@@ -287,17 +287,17 @@ static int take_groups(struct work *work, const struct members *members)
 
 static int take_members(struct work *work, bool machines)
 {
-	struct members members = { .effects = machines ? work->fit.machines : work->fit.roles,
-				   .count = machines ? work->machines.count : work->roles.count,
-				   .machines = machines };
+	struct grouping members = { .effects = machines ? work->fit.machines : work->fit.roles,
+				    .count = machines ? work->machines.count : work->roles.count,
+				    .machines = machines };
 	int rc;
 
 	members.list = calloc(members.count + 1, sizeof(*members.list));
 	members.scratch = calloc(members.count + 1, sizeof(*members.scratch));
 	for (size_t i = 0; members.list && i < members.count; i++)
-		members.list[i] = (struct member){ machines ? (int64_t)work->machines.item[i].host
-							    : work->roles.item[i].stage,
-						   i };
+		members.list[i] = (struct grouped){ machines ? (int64_t)work->machines.item[i].host
+							     : work->roles.item[i].stage,
+						    i };
 	if (members.list && members.count > 0)
 		qsort(members.list, members.count, sizeof(*members.list), by_group);
 	rc = members.list && members.scratch ? take_groups(work, &members)

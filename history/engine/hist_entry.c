@@ -14,14 +14,14 @@
 /* Times of profiles before 2001 are not of the calendar. */
 #define CALENDAR INT64_C(1000000000000000000)
 
-struct entry {
+struct entry_work {
 	const struct np_analysis *analysis;
 	const struct hist_entry_words *words;
 	struct hist_store *store;
 	struct np_err *err;
 };
 
-static const char *text_of(const struct entry *entry, np_str id)
+static const char *text_of(const struct entry_work *entry, np_str id)
 {
 	return np_run_text(entry->analysis->run, id);
 }
@@ -47,7 +47,7 @@ static np_ns newest_file(const struct np_run *run)
 	return newest;
 }
 
-static np_ns time_of(const struct entry *entry)
+static np_ns time_of(const struct entry_work *entry)
 {
 	const struct np_run *run = entry->analysis->run;
 	np_ns first = NP_UNKNOWN;
@@ -68,7 +68,7 @@ static np_ns time_of(const struct entry *entry)
 	return first == NP_UNKNOWN ? entry->words->now : first;
 }
 
-static int take_run(struct entry *entry)
+static int take_run(struct entry_work *entry)
 {
 	const struct np_analysis *analysis = entry->analysis;
 	const struct np_verdict *verdict = &analysis->verdict;
@@ -108,7 +108,7 @@ static int take_run(struct entry *entry)
 	return rc;
 }
 
-static int add_label(struct entry *entry, const char *name, size_t length, const char *value)
+static int add_label(struct entry_work *entry, const char *name, size_t length, const char *value)
 {
 	struct hist_label *label = np_vec_add(&entry->store->labels, entry->err);
 	int rc =
@@ -118,7 +118,7 @@ static int add_label(struct entry *entry, const char *name, size_t length, const
 	return rc == NP_OK ? hist_intern(entry->store, value, &label->value, entry->err) : rc;
 }
 
-static int take_labels(struct entry *entry)
+static int take_labels(struct entry_work *entry)
 {
 	int rc = entry->words->phase ? add_label(entry, "phase", 5, entry->words->phase) : NP_OK;
 
@@ -136,7 +136,7 @@ static int take_labels(struct entry *entry)
 
 /* --- figures --------------------------------------------------------------------------------- */
 
-static int add_figure(struct entry *entry, const char *name, np_ns time)
+static int add_figure(struct entry_work *entry, const char *name, np_ns time)
 {
 	struct hist_figure *figure = np_vec_add(&entry->store->figures, entry->err);
 
@@ -163,7 +163,7 @@ static int by_leaf(const void *left, const void *right)
 typedef NP_VEC(struct leaf_sum) leaf_sums;
 
 /* Every part of every cell, then those of one leaf together. */
-static int gather_leaves(const struct entry *entry, leaf_sums *sums, size_t *ret_cells)
+static int gather_leaves(const struct entry_work *entry, leaf_sums *sums, size_t *ret_cells)
 {
 	const struct np_analysis *analysis = entry->analysis;
 	const struct np_run *run = analysis->run;
@@ -197,7 +197,7 @@ static int gather_leaves(const struct entry *entry, leaf_sums *sums, size_t *ret
 	return NP_OK;
 }
 
-static int take_leaves(struct entry *entry)
+static int take_leaves(struct entry_work *entry)
 {
 	leaf_sums sums = { 0 };
 	size_t cells = 0;
@@ -217,7 +217,7 @@ static int take_leaves(struct entry *entry)
 	return rc;
 }
 
-static int take_figures(struct entry *entry)
+static int take_figures(struct entry_work *entry)
 {
 	const struct np_breakdown *breakdown = &entry->analysis->breakdown;
 	const struct np_verdict *verdict = &entry->analysis->verdict;
@@ -237,12 +237,12 @@ static int take_figures(struct entry *entry)
 /* --- ranks ----------------------------------------------------------------------------------- */
 
 /* A sum over the steps of a rank, and of how many. */
-struct mean {
+struct step_mean {
 	np_ns sum;
 	int64_t count;
 };
 
-static void mean_add(struct mean *mean, np_ns value)
+static void mean_add(struct step_mean *mean, np_ns value)
 {
 	if (value != NP_UNKNOWN) {
 		mean->sum += value;
@@ -250,20 +250,20 @@ static void mean_add(struct mean *mean, np_ns value)
 	}
 }
 
-static np_ns mean_of(const struct mean *mean)
+static np_ns mean_of(const struct step_mean *mean)
 {
 	return mean->count > 0 ? mean->sum / mean->count : NP_UNKNOWN;
 }
 
 /* Waiting, transfer and idle time of a cell of the partition. */
-struct kinds {
-	struct mean wait;
-	struct mean transfer;
-	struct mean idle;
+struct rank_parts {
+	struct step_mean wait;
+	struct step_mean transfer;
+	struct step_mean idle;
 };
 
 static void add_parts(const struct np_partition *partition, const struct np_partition_cell *cell,
-		      struct kinds *kinds)
+		      struct rank_parts *kinds)
 {
 	np_ns wait = 0;
 	np_ns transfer = 0;
@@ -290,7 +290,7 @@ static void add_parts(const struct np_partition *partition, const struct np_part
 	mean_add(&kinds->idle, wait == NP_UNKNOWN ? NP_UNKNOWN : idle);
 }
 
-static int add_step(struct entry *entry, const struct np_rank *rank,
+static int add_step(struct entry_work *entry, const struct np_rank *rank,
 		    const struct np_step_time *time, np_ns length)
 {
 	struct hist_step *step = np_vec_add(&entry->store->steps, entry->err);
@@ -323,15 +323,16 @@ static double mean_mhz(const struct np_frequencies *frequencies, const struct np
 	return count > 0 ? sum / (double)count : (double)NAN;
 }
 
-static int take_rank(struct entry *entry, size_t index, const struct np_frequencies *frequencies)
+static int take_rank(struct entry_work *entry, size_t index,
+		     const struct np_frequencies *frequencies)
 {
 	const struct np_analysis *analysis = entry->analysis;
 	const struct np_rank *rank = analysis->run->ranks[index];
 	const struct np_coordinates *place = &analysis->cluster->coordinates[index];
 	struct hist_rank *one = np_vec_add(&entry->store->ranks, entry->err);
-	struct kinds kinds = { 0 };
-	struct mean step = { 0 };
-	struct mean computing = { 0 };
+	struct rank_parts kinds = { 0 };
+	struct step_mean step = { 0 };
+	struct step_mean computing = { 0 };
 	const char *host;
 	int rc = NP_OK;
 
@@ -375,7 +376,7 @@ static int take_rank(struct entry *entry, size_t index, const struct np_frequenc
 	return rc;
 }
 
-static int take_ranks(struct entry *entry, const struct np_frequencies *frequencies)
+static int take_ranks(struct entry_work *entry, const struct np_frequencies *frequencies)
 {
 	const struct np_run *run = entry->analysis->run;
 	int rc = NP_OK;
@@ -390,7 +391,7 @@ static int take_ranks(struct entry *entry, const struct np_frequencies *frequenc
 
 /* --- links and repairs ----------------------------------------------------------------------- */
 
-static int take_links(struct entry *entry)
+static int take_links(struct entry_work *entry)
 {
 	const struct np_links *links = &entry->analysis->links;
 	int rc = NP_OK;
@@ -415,7 +416,7 @@ static int take_links(struct entry *entry)
 	return rc;
 }
 
-static int take_repairs(struct entry *entry)
+static int take_repairs(struct entry_work *entry)
 {
 	const struct np_whatif *whatif = &entry->analysis->whatif;
 	int rc = NP_OK;
@@ -438,7 +439,7 @@ int hist_entry_make(const struct np_analysis *analysis, const struct np_frequenc
 		    struct np_err *err)
 {
 	NP_CLEANUP(hist_store_freep) struct hist_store *store = hist_store_new(err);
-	struct entry entry = { analysis, words, store, err };
+	struct entry_work entry = { analysis, words, store, err };
 	int rc = store ? take_run(&entry) : NP_E_NOMEM;
 
 	if (rc == NP_OK)

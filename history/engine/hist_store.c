@@ -134,7 +134,7 @@ static int64_t place_at(const struct row *row, size_t column)
 	return value == NP_UNKNOWN ? -1 : value;
 }
 
-struct table {
+struct store_table {
 	const char *name;
 	/* "i", "r" and "t" for what the columns hold */
 	const char *types;
@@ -239,7 +239,7 @@ static void take_repair(struct row *row, uint32_t run)
 	*one = (struct hist_repair){ run, text_at(row, 1), integer_at(row, 2) };
 }
 
-static const struct table tables[] = {
+static const struct store_table tables[] = {
 	{ "RUN",
 	  "ittt iitt iiii tttt",
 	  { "id", "fingerprint", "job", "dir", "captured", "added", "program", "device", "world",
@@ -260,7 +260,7 @@ static const struct table tables[] = {
 	{ "REPAIR", "iti", { "run", "repair", "saved_ns" }, take_repair },
 };
 
-static size_t column_count(const struct table *table)
+static size_t column_count(const struct store_table *table)
 {
 	size_t count = 0;
 
@@ -284,7 +284,7 @@ static uint32_t index_of(const struct hist_store *store, int64_t id)
 	return UINT32_MAX;
 }
 
-static int read_table(struct np_db *db, const struct table *table, struct hist_store *store,
+static int read_table(struct np_db *db, const struct store_table *table, struct hist_store *store,
 		      struct np_err *err)
 {
 	NP_CLEANUP(np_scan_closep) struct np_scan *scan = NULL;
@@ -473,12 +473,13 @@ struct inserting {
 
 static int begin_table(struct inserting *into, const char *table)
 {
-	for (size_t i = 0; i < NP_COUNT(tables); i++) {
-		if (strcmp(tables[i].name, table) == 0)
-			return np_db_insert_begin(into->writer, table, column_count(&tables[i]),
-						  &into->insert, into->err);
-	}
-	return np_fail(into->err, NP_E_RANGE, "no table '%s'", table);
+	size_t i = 0;
+
+	/* The name is one of them. */
+	while (strcmp(tables[i].name, table) != 0)
+		i++;
+	return np_db_insert_begin(into->writer, table, column_count(&tables[i]), &into->insert,
+				  into->err);
 }
 
 static int insert_run(struct inserting *into)

@@ -244,6 +244,38 @@ int history_json_drain(const struct history_report *report, const struct hist_dr
 	return finish(&out, err);
 }
 
+int history_json_judgement(const struct history_report *report, const char *run,
+			   const struct hist_judgement *judgement, void *stream, struct np_err *err)
+{
+	struct np_jsonout out;
+
+	begin(&out, report, "judge", stream);
+	np_jsonout_text(&out, "input", run);
+	np_jsonout_text(&out, "result",
+			judgement->failed     ? "fail"
+			: judgement->withheld ? "withheld"
+					      : "pass");
+	np_jsonout_array(&out, "figures");
+	for (size_t i = 0; i < judgement->list.count; i++) {
+		const struct hist_judged *one = &judgement->list.item[i];
+
+		np_jsonout_object_line(&out, NULL);
+		np_jsonout_text(&out, "figure", one->figure);
+		np_jsonout_integer(&out, "ns", one->time);
+		np_jsonout_real(&out, "middle_ns", one->middle);
+		np_jsonout_real(&out, "usual_low_ns", one->low);
+		np_jsonout_real(&out, "usual_high_ns", one->high);
+		np_jsonout_real(&out, "quantile", one->below);
+		np_jsonout_integer(&out, "runs", (int64_t)one->runs);
+		np_jsonout_bool(&out, "unusual", one->unusual);
+		np_jsonout_real(&out, "allowed", one->allowed);
+		np_jsonout_bool(&out, "failed", one->failed);
+		np_jsonout_end(&out);
+	}
+	np_jsonout_end(&out);
+	return finish(&out, err);
+}
+
 /* --- CSV ------------------------------------------------------------------------------------- */
 
 static int produce_figures(const void *model, struct np_sink *sink, struct np_err *err)

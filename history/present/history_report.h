@@ -5,6 +5,7 @@
 #include "history/engine/change_points.h"
 #include "history/engine/hist_drain.h"
 #include "history/engine/hist_effects.h"
+#include "history/engine/hist_judge.h"
 #include "history/engine/hist_series.h"
 
 #include "npuprof/buf.h"
@@ -39,7 +40,15 @@ int history_show_effects(const struct history_report *report, const struct hist_
 int history_show_drain(const struct history_report *report, const struct hist_drain *drain,
 		       size_t most, struct np_buf *buf, struct np_err *err) NP_MUST_USE;
 
+/* `run` is what is judged, as the user calls it. */
+int history_show_judgement(const struct history_report *report, const char *run,
+			   const struct hist_judgement *judgement, struct np_buf *buf,
+			   struct np_err *err) NP_MUST_USE;
+
 /* JSON to a FILE *. */
+int history_json_judgement(const struct history_report *report, const char *run,
+			   const struct hist_judgement *judgement, void *stream, struct np_err *err)
+	NP_MUST_USE;
 int history_json_list(const struct history_report *report, bool whole, void *stream,
 		      struct np_err *err) NP_MUST_USE;
 int history_json_trend(const struct history_report *report, const struct hist_series *series,

@@ -191,9 +191,6 @@ static void say_change(struct np_buf *buf, const struct history_report *report,
 	NP_CLEANUP(np_buf_release) struct np_buf much = NP_BUF_INIT;
 
 	history_time(&when, run->captured);
-	add_labels(&when, report->store, series->list.item[change->at].run);
-	np_buf_clear(&when);
-	history_time(&when, run->captured);
 	np_buf_printf(&much, "%.1f %%", 100 * fabs(change->after / change->before - 1));
 	np_say(buf,
 	       change->after > change->before ? "{1} rose by {2} at run {3} ({4}), from {5} to {6}"
@@ -517,6 +514,105 @@ int history_show_drain(const struct history_report *report, const struct hist_dr
 	say_runs(&section->text, report);
 	rc = add_candidates(&page, report, drain, most, err);
 	say_links(&page, report, drain);
+	if (rc < 0) {
+		np_page_release(&page);
+		return rc;
+	}
+	return write_page(report, &page, buf, err);
+}
+
+/* --- judging a run --------------------------------------------------------------------------- */
+
+static void say_judged(struct np_buf *buf, const struct history_report *report, const char *run,
+		       const struct hist_judgement *judgement)
+{
+	size_t unusual = 0;
+
+	if (judgement->withheld) {
+		np_say(buf,
+		       "{1} cannot be judged: {2} earlier runs of {3} are known, and {4} are needed that "
+		       "have all figures asked for\n",
+		       NP_SAID_TEXT(run), NP_SAID_INT(judgement->runs),
+		       NP_SAID_TEXT(report->selection->job), NP_SAID_INT(HIST_JUDGE_LEAST));
+		return;
+	}
+	for (size_t i = 0; i < judgement->list.count; i++) {
+		const struct hist_judged *one = &judgement->list.item[i];
+		NP_CLEANUP(np_buf_release) struct np_buf much = NP_BUF_INIT;
+
+		if (!one->unusual)
+			continue;
+		unusual++;
+		add_change(&much, (double)one->time / one->middle - 1);
+		if (one->failed)
+			np_say(buf, "fails: ");
+		np_say(buf, "{1} is {2}, {3} against the middle of {4} runs; ",
+		       NP_SAID_TEXT(one->figure), NP_SAID_TIME(one->time), NP_SAID_TEXT(much.text),
+		       NP_SAID_INT(one->runs));
+		if ((double)one->time > one->middle)
+			np_say(buf, "{1} of them had less\n", NP_SAID_SHARE(one->below));
+		else
+			np_say(buf, "{1} of them had as much or more\n",
+			       NP_SAID_SHARE(1 - one->below));
+	}
+	if (unusual == 0)
+		np_say(buf,
+		       "{1} is as usual: no figure is beyond what {2} earlier runs scatter by\n",
+		       NP_SAID_TEXT(run), NP_SAID_INT(judgement->runs));
+}
+
+static int add_judged(struct np_page *page, const struct hist_judgement *judgement,
+		      struct np_err *err)
+{
+	static const struct np_grid_column columns[] = {
+		{ "figure", NP_LEFT, NP_CUT_MIDDLE }, { "run", NP_RIGHT, NP_UNCUT },
+		{ "middle", NP_RIGHT, NP_UNCUT },     { "change", NP_RIGHT, NP_UNCUT },
+		{ "usual from", NP_RIGHT, NP_UNCUT }, { "usual to", NP_RIGHT, NP_UNCUT },
+		{ "quantile", NP_RIGHT, NP_UNCUT },   { "", NP_LEFT, NP_UNCUT },
+	};
+	struct np_section *section = np_page_add(page, "Figures");
+
+	section->grid = np_grid_new(columns, NP_COUNT(columns));
+	if (!section->grid)
+		return np_fail_nomem(err, "figures");
+	for (size_t i = 0; i < judgement->list.count; i++) {
+		const struct hist_judged *one = &judgement->list.item[i];
+		bool known = isfinite(one->low);
+
+		np_grid_cell(section->grid, one->figure);
+		np_grid_duration(section->grid, one->time);
+		np_grid_duration(section->grid,
+				 isfinite(one->middle) ? (np_ns)one->middle : NP_UNKNOWN);
+		change_cell(section->grid, (double)one->time / one->middle - 1);
+		np_grid_duration(section->grid,
+				 known ? (np_ns)(one->low > 0 ? one->low : 0) : NP_UNKNOWN);
+		np_grid_duration(section->grid, known ? (np_ns)one->high : NP_UNKNOWN);
+		if (isfinite(one->below))
+			np_grid_printf(section->grid, "%.0f %%", 100 * one->below);
+		else
+			np_grid_cell(section->grid, "?");
+		np_grid_cell(section->grid, one->failed ? "!" : one->unusual ? "*" : "");
+	}
+	return NP_OK;
+}
+
+int history_show_judgement(const struct history_report *report, const char *run,
+			   const struct hist_judgement *judgement, struct np_buf *buf,
+			   struct np_err *err)
+{
+	struct np_page page = { 0 };
+	struct np_section *section = np_page_add(&page, "Answer");
+	int rc;
+
+	say_judged(&section->text, report, run, judgement);
+	if (judgement->runs > 0)
+		say_runs(&section->text, report);
+	rc = add_judged(&page, judgement, err);
+	section = np_page_add(&page, "Trust");
+	np_say(&section->text,
+	       "of runs that are as usual {1} are called unusual in a figure (*); ! fails the gate; the "
+	       "quantile is the share of earlier runs that had less\n",
+	       NP_SAID_SHARE(HIST_JUDGE_ERROR));
 	if (rc < 0) {
 		np_page_release(&page);
 		return rc;

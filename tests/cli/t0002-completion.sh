@@ -38,6 +38,7 @@ expect_stdout <<-END
 	report
 	timeline
 	memory
+	history
 	rules
 	collect
 	ctl

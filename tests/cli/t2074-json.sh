@@ -79,6 +79,13 @@ document agent-compare 0 "$npuprof" compare healthy slow --agent -o written
 document agent-windows 0 "$npuprof" advisor -d windows --agent
 document agent-error 2 "$npuprof" cluster -d nowhere --agent
 cp slow/npuprof_manifest.json out/manifest.json
+for each in slow text pipeline experts link some; do
+	document "history-add-$each" '0 3' "$npuprof" history add -q "$each" --store runs.db --label "name=$each" -f json
+done
+for each in list export trend effects advise; do
+	document "history-$each" 0 "$npuprof" history "$each" --store runs.db -f json
+done
+document history-judge '0 3' "$npuprof" history judge -q slow --store runs.db -f json
 if [[ -n ${NPUPROF_SHARED:-} && -d $NPUPROF_SHARED/snapshots ]]; then
 	document memory 4 "$npuprof" memory -q "$NPUPROF_SHARED/snapshots" -f json --sweep --fail-on 'reserved>1MB'
 fi

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NP_RUN_HISTORY_H
+#define NP_RUN_HISTORY_H
+
+/*
+ * A run against those of its job before it
+ * ========================================
+ *
+ * What `npuprof history judge` does, for other commands with the same question
+ * (compare --baseline history).
+ */
+#include "npuprof/base.h"
+
+struct np_common;
+struct np_opt_list;
+
+struct np_history_question {
+	const struct np_common *common;  /* its directories are those of the run */
+	const struct np_opt_list *picks; /* as for every run */
+	const char *store;               /* a file; NULL: NPUPROF_HISTORY of the environment */
+	const char *job;                 /* NULL: that of the newest run */
+	const char *const *labels;       /* "name=value": only runs that have them */
+	size_t label_count;
+	const char *fail_on; /* "step>2%,wait>5%"; NULL: no gate */
+};
+
+/* Prints the judgement. Returns the exit status: 4 if the gate fails. */
+int np_history_judge(const struct np_history_question *question);
+
+#endif /* NP_RUN_HISTORY_H */

@@ -1,0 +1,174 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Runs over time: what is added once, what changed when, which machine is slow, whether a run is as usual.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+need_program sqlite3
+
+cd "$work" || exit 1
+unset NPUPROF_HISTORY
+
+# make <name> <synth options>...
+make() {
+	local name=$1
+
+	shift
+	"$synth" -q -o "$name" --no-instances --ranks 4 --layers 2 --kernels-per-layer 3 --steps 3 "$@" || exit 1
+}
+
+# store <SQL>
+store() {
+	sqlite3 runs.db "$1"
+}
+
+make one --seed 1 --slow-rank 2:1.3
+make two --seed 2 --slow-rank 2:1.3
+
+behaviour 'a run is added once, with its labels'
+run "$npuprof" history add one --store runs.db --label commit=1f3a --label branch=main
+expect_exit 0
+expect_stdout_has 'run 1: 4 ranks, step' 'added to runs.db'
+run "$npuprof" history add one --store runs.db
+expect_exit 0
+expect_stdout <<<'run 1: it is in runs.db already'
+run "$npuprof" history add -d two --store runs.db --job other -f json
+expect_exit 0
+expect_stdout_has '"run": 2' '"known": false'
+expect_equal "$(store 'SELECT group_concat(job) FROM RUN')" 'default,other'
+expect_equal "$(store "SELECT group_concat(name || '=' || value) FROM LABEL")" 'commit=1f3a,branch=main'
+
+behaviour 'what is kept are the figures of the analysis'
+"$npuprof" cluster -q -d one -f json -o out >cluster.json
+expect_equal "$(store 'SELECT step_ns, verdict, what FROM RUN WHERE id = 1')" \
+	"$(sqlite3 :memory: "SELECT readfile('cluster.json') ->> '\$.breakdown.step_ns'")|rank|rank:2"
+expect_equal "$(store "SELECT ns FROM FIGURE WHERE run = 1 AND name = 'computing'")" \
+	"$(sqlite3 :memory: "SELECT value ->> 'ns' FROM json_each(readfile('cluster.json'), '\$.breakdown.parts')
+		WHERE value ->> 'part' = 'computing'")"
+expect_equal "$(store 'SELECT count(*), count(DISTINCT host), sum(device) FROM RANK WHERE run = 1')" '4|1|6'
+# A rank that is waited for waits least.
+expect_equal "$(store 'SELECT rank FROM RANK WHERE run = 1 ORDER BY wait_ns LIMIT 1')" 2
+expect 'the leaves of a rank sum to its step' test "$(store 'SELECT count(*) FROM RANK WHERE
+	abs(step_ns - computing_ns - wait_ns - transfer_ns - idle_ns) > step_ns / 100')" = 0
+
+behaviour 'a list, and all of it for programs'
+run "$npuprof" history list --store runs.db
+expect_exit 0
+expect_stdout_has 'rank:2' 'commit=1f3a branch=main' 'other'
+run "$npuprof" history export --store runs.db -f csv
+expect_exit 0
+expect_equal "$(wc -l <stdout)" 9
+expect_equal "$(head -n 1 stdout)" 'run,captured_ns,job,rank,host,device,stage,step_ns,computing_ns,wait_ns,transfer_ns,idle_ns,charge_ns,mhz'
+
+behaviour 'a change of the step is found at its run, with its label'
+# Twenty runs of one that was analysed, the last eight 5 % longer; the store is plain SQLite.
+for i in {3..22}; do
+	sqlite3 runs.db "INSERT INTO RUN SELECT $i, 'f$i', 'llm', dir, captured + $i * 86400000000000, added, program, device, world,
+		ranks, steps, step_ns * (1.0 + ($i % 5) / 1000.0 + ($i > 14) * 0.05), basis, verdict, what, sentence FROM RUN WHERE id = 1;
+		INSERT INTO FIGURE SELECT $i, 'step', step_ns FROM RUN WHERE id = $i;
+		INSERT INTO LABEL VALUES($i, 'commit', 'c$i');"
+done
+run "$npuprof" history trend --store runs.db
+expect_exit 0
+expect_stdout_has 'step rose by' 'at run 15 ' 'its labels: commit=c15' '20 runs of llm on 4 ranks'
+run "$npuprof" history trend --store runs.db --last 8
+expect_stdout_has 'step did not change'
+run "$npuprof" history trend --store runs.db --figure nonsense
+expect_exit 2
+expect_stderr_has "no run has the figure 'nonsense'; there are step"
+run "$npuprof" history trend --store runs.db --job other
+expect_stdout_has 'too few runs to tell a change: 1, and 8 are needed'
+run "$npuprof" history trend --store runs.db --job nobody
+expect_exit 1
+expect_stderr_has 'no run of the history fits; its jobs are: default, other, llm'
+
+behaviour 'machines that never moved are not told from roles'
+run "$npuprof" history effects --store runs.db --job default
+expect_exit 0
+expect_stdout_has 'cannot tell roles from machines: every rank was on the same device in all 1 runs'
+run "$npuprof" history advise --store runs.db --job default
+expect_stdout_has 'test device 2 of host0 first' 'was always in the same role'
+
+behaviour 'a device that is slow wherever it is placed is named and drained'
+# The ranks of the first run in four orders: the device of rank 2 stays the slow one.
+rm -f moved.db
+"$npuprof" history add one --store moved.db >/dev/null
+for i in {2..12}; do
+	sqlite3 moved.db "INSERT INTO RUN SELECT $i, 'f$i', job, dir, captured + $i, added, program, device, world, ranks, steps, step_ns,
+		basis, verdict, what, sentence FROM RUN WHERE id = 1;
+		INSERT INTO RANK SELECT $i, (rank + $i) % 4, host, device, stage, tp, dp, ep, step_ns, computing_ns * (1 + (rank * $i % 7) / 2000.0),
+		wait_ns, transfer_ns, idle_ns, charge_ns, mhz FROM RANK WHERE run = 1;
+		INSERT INTO REPAIR SELECT $i, 'rank:' || ((2 + $i) % 4), saved_ns FROM REPAIR WHERE run = 1 AND repair = 'rank:2';"
+done
+run "$npuprof" history effects --store moved.db
+expect_exit 0
+expect_stdout_has 'device 2 of host0 takes' 'longer (computing), in whatever role'
+run "$npuprof" history advise --store moved.db
+expect_exit 0
+expect_stdout_has 'drain device 2 of host0 first:' 'slow in whatever role'
+run "$npuprof" history advise --store moved.db --lang zh
+expect_stdout_has '应先下线 host0 的设备 2'
+
+behaviour 'a run is judged against earlier ones, also by compare'
+run "$npuprof" history judge one --store moved.db
+expect_exit 3
+expect_stdout_has 'cannot be judged' # these runs have no figures
+for i in {2..9}; do
+	sqlite3 moved.db "INSERT INTO FIGURE SELECT $i, name, ns * (1 + $i / 1000.0) FROM FIGURE WHERE run = 1"
+done
+run "$npuprof" history judge two --store moved.db --fail-on 'step>20%'
+expect_exit 0
+make worse --seed 3 --slow-rank 2:2.5
+export NPUPROF_HISTORY=moved.db
+run "$npuprof" compare --baseline history worse --fail-on 'step>5%'
+expect_exit 4
+expect_stdout_has 'fails: step is' '100 % of them had less'
+run "$npuprof" compare --baseline history:commit=none worse
+expect_exit 1
+run "$npuprof" compare --baseline yesterday worse
+expect_exit 2
+expect_stderr_has "--baseline takes history or history:NAME=VALUE, not 'yesterday'"
+run "$npuprof" compare --baseline history one worse
+expect_exit 2
+expect_stderr_has 'give NEW alone'
+run "$npuprof" history judge worse --fail-on 'speed>5%'
+expect_exit 2
+expect_stderr_has "condition 'speed>5%' of --fail-on names no figure of the run"
+
+behaviour 'old runs are removed'
+run "$npuprof" history prune --store runs.db --keep 2
+expect_exit 0
+expect_stdout <<<'18 runs were removed from runs.db'
+expect_equal "$(store 'SELECT group_concat(id) FROM RUN')" '1,2,21,22'
+run "$npuprof" history prune --store runs.db
+expect_exit 2
+expect_stderr_has 'prune needs --keep N'
+
+behaviour 'what cannot be is said in a line'
+unset NPUPROF_HISTORY
+run "$npuprof" history list
+expect_exit 2
+expect_stderr_has 'which store? give --store FILE, or set NPUPROF_HISTORY'
+run "$npuprof" history list --store nowhere.db
+expect_exit 1
+expect_stderr_has nowhere.db
+run "$npuprof" history add --store runs.db
+expect_exit 2
+expect_stderr_has 'add needs the directory of a run'
+run "$npuprof" history add one --store runs.db --label nothing
+expect_exit 2
+expect_stderr_has "--label 'nothing' is not NAME=VALUE"
+run "$npuprof" history trend one --store runs.db
+expect_exit 2
+expect_stderr_has "only add and judge take a directory, not 'one'"
+run "$npuprof" history dance --store runs.db
+expect_exit 2
+expect_stderr_has "unknown action 'dance'"
+sqlite3 foreign.db 'CREATE TABLE t(x)'
+before=$(sha256sum foreign.db)
+run "$npuprof" history add two --store foreign.db
+expect_exit 1
+expect_stderr_has "'foreign.db' is no history of npuprof"
+expect_equal "$(sha256sum foreign.db)" "$before"
+printf 'not a database at all' >text.db
+run "$npuprof" history list --store text.db
+expect_exit 1
