@@ -77,9 +77,8 @@ static const struct np_opt own_options[] = {
 		.offset = offsetof(struct history_options, last),
 		.value = "N",
 		.help = "look at the newest N runs",
-		.preset = "0",
 		.preset_words = "all",
-		.low = 0,
+		.low = 1,
 		.high = INT32_MAX,
 	},
 	{
@@ -98,9 +97,8 @@ static const struct np_opt own_options[] = {
 		.offset = offsetof(struct history_options, keep),
 		.value = "N",
 		.help = "prune: keep the newest N runs of each job",
-		.preset = "-1",
 		.preset_words = "none: it must be given",
-		.low = -1,
+		.low = 1,
 		.high = INT32_MAX,
 	},
 	{
@@ -520,7 +518,7 @@ static int prune(const struct history_options *options)
 	struct np_buf buf = NP_BUF_INIT;
 	int64_t removed = 0;
 
-	if (options->keep < 0)
+	if (options->keep == 0)
 		return np_cmd_usage(&np_cmd_history,
 				    "prune needs --keep N, the number of runs of each job to keep");
 	if (hist_store_prune(options->store, options->keep, &removed, &err) < 0)

@@ -138,7 +138,7 @@ behaviour 'old runs are removed'
 run "$npuprof" history prune --store runs.db --keep 2
 expect_exit 0
 expect_stdout <<<'18 runs were removed from runs.db'
-expect_equal "$(store 'SELECT group_concat(id) FROM RUN')" '1,2,21,22'
+expect_equal "$(store 'SELECT group_concat(id) FROM (SELECT id FROM RUN ORDER BY id)')" '1,2,21,22'
 run "$npuprof" history prune --store runs.db
 expect_exit 2
 expect_stderr_has 'prune needs --keep N'
