@@ -12,9 +12,9 @@
 
 #include "npuprof/advice.h"
 #include "npuprof/dirs.h"
-#include "npuprof/run_history.h"
 #include "npuprof/lang.h"
 #include "npuprof/procs.h"
+#include "npuprof/run_history.h"
 #include "npuprof/run_page.h"
 
 #include <errno.h>
