@@ -146,7 +146,7 @@ struct grouped {
 	size_t index; /* among the roles or machines */
 };
 
-struct grouping {
+struct unit_groups {
 	const struct hist_effect *effects;
 	struct grouped *list; /* by group */
 	size_t count;
@@ -193,7 +193,7 @@ struct group_share {
 	bool told;
 };
 
-static struct group_share in_common(const struct grouping *members, size_t first, size_t end)
+static struct group_share in_common(const struct unit_groups *members, size_t first, size_t end)
 {
 	struct group_share common = { .share = (double)NAN, .error = (double)NAN };
 	double squares = 0;
@@ -220,7 +220,8 @@ static struct group_share in_common(const struct grouping *members, size_t first
 	return common;
 }
 
-static int take_group(struct work *work, const struct grouping *members, size_t first, size_t end)
+static int take_group(struct work *work, const struct unit_groups *members, size_t first,
+		      size_t end)
 {
 	struct group_share common = in_common(members, first, end);
 	size_t among = 2 * members->count;
@@ -269,7 +270,7 @@ static int by_group(const void *left, const void *right)
 	return (a->index > b->index) - (a->index < b->index);
 }
 
-static int take_groups(struct work *work, const struct grouping *members)
+static int take_groups(struct work *work, const struct unit_groups *members)
 {
 	int rc = NP_OK;
 
@@ -287,9 +288,9 @@ static int take_groups(struct work *work, const struct grouping *members)
 
 static int take_members(struct work *work, bool machines)
 {
-	struct grouping members = { .effects = machines ? work->fit.machines : work->fit.roles,
-				    .count = machines ? work->machines.count : work->roles.count,
-				    .machines = machines };
+	struct unit_groups members = { .effects = machines ? work->fit.machines : work->fit.roles,
+				       .count = machines ? work->machines.count : work->roles.count,
+				       .machines = machines };
 	int rc;
 
 	members.list = calloc(members.count + 1, sizeof(*members.list));
