@@ -126,26 +126,36 @@ static int take_about(struct adv_view_set *views, struct about *about, struct np
 	return rc;
 }
 
-/* The same rank of the other run, if it has one. */
+/*
+ * The same rank of the other run, by index there: SIZE_MAX if it has none. Of two runs of one
+ * rank each, these are compared, whatever their numbers.
+ */
+static size_t find_base(const struct advise_work *work, int32_t id)
+{
+	const struct np_run *base = work->options->base ? work->options->base->run : NULL;
+	size_t index = base ? np_run_index(base, id) : SIZE_MAX;
+
+	if (base && index == SIZE_MAX && base->sources.count == 1 && work->advice->rank_count == 1)
+		index = 0;
+	return index != SIZE_MAX && base->ranks[index] ? index : SIZE_MAX;
+}
+
 static int load_base(const struct advise_work *work, int32_t id, struct np_detail **ret_detail,
 		     struct adv_view_rank *source, struct np_err *err)
 {
 	const struct np_analysis *base = work->options->base;
+	size_t index = find_base(work, id);
+	int rc;
 
-	for (size_t i = 0; base && i < base->run->sources.count; i++) {
-		int rc;
-
-		if (!base->run->ranks[i] || base->run->ranks[i]->id != id)
-			continue;
-		rc = np_detail_load(base->run, i, work->sections, ret_detail, err);
-		*source = (struct adv_view_rank){ .run = base->run,
-						  .index = i,
-						  .rank = base->run->ranks[i],
-						  .detail = *ret_detail,
-						  .cluster = base->cluster };
-		return rc;
-	}
-	return NP_OK;
+	if (index == SIZE_MAX)
+		return NP_OK;
+	rc = np_detail_load(base->run, index, work->sections, ret_detail, err);
+	*source = (struct adv_view_rank){ .run = base->run,
+					  .index = index,
+					  .rank = base->run->ranks[index],
+					  .detail = *ret_detail,
+					  .cluster = base->cluster };
+	return rc;
 }
 
 /* Rows of a file that is not whole would tell of a rank that did little. */
@@ -311,7 +321,7 @@ static int begin_details(const struct advise_work *work, struct np_details **ret
 	if (!list)
 		return np_fail_nomem(err, "the advice");
 	for (size_t i = 0; i < work->advice->rank_count; i++) {
-		size_t other = base ? np_run_index(base, run->sources.item[i].rank) : SIZE_MAX;
+		size_t other = find_base(work, run->sources.item[i].rank);
 
 		list[count++] = (struct np_detail_want){ run, i, work->sections };
 		if (run->ranks[i] && other != SIZE_MAX)

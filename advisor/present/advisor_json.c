@@ -123,6 +123,10 @@ static void put_finding(struct np_jsonout *out, const struct advisor_report *rep
 	np_jsonout_real(out, "gain_pct", finding->gain_percent);
 	np_jsonout_text(out, "gain_basis", shown->basis);
 	np_jsonout_text(out, "gain_bound", adv_bound_name(finding->bound));
+	np_jsonout_integer(out, "gain_least_ns",
+			   finding->least ? finding->least->gain : NP_UNKNOWN);
+	np_jsonout_integer(out, "gain_withheld_ns", finding->withheld);
+	np_jsonout_integer(out, "shown_rank", shown->rank == NP_NO_RANK ? NP_UNKNOWN : shown->rank);
 	np_jsonout_text(out, "repair", shown->repair);
 	np_jsonout_text(out, "group", finding->rule->group);
 	put_cause(out, report, finding);

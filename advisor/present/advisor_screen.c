@@ -364,19 +364,60 @@ static void put_more(const struct advisor_report *report, const struct adv_findi
 		np_buf_printf(buf, "%s\n", how);
 }
 
-/* On which rank it is far more than on the one that is shown. */
-static void put_most(const struct advisor_report *report, const struct adv_finding *finding,
-		     struct np_buf *buf)
+/* Does it say something else of another rank? */
+static bool differs_by_rank(const struct adv_finding *finding)
 {
-	const struct adv_outcome *most = finding->most;
+	for (size_t i = 0; i < finding->outcomes.count; i++) {
+		const struct adv_outcome *outcome = finding->outcomes.item[i];
 
-	if (!most || most == finding->shown || most->rank == NP_NO_RANK ||
-	    finding->bound == BOUND_REPLAY || most->gain < 2 * finding->gain)
+		if (outcome->rank != finding->shown->rank &&
+		    strcmp(outcome->message, finding->shown->message) != 0)
+			return true;
+	}
+	return false;
+}
+
+/* "rank 2, which loses most (21.0 ms); least: rank 0, 1.29 ms" */
+static void put_shown(const struct advisor_report *report, const struct adv_finding *finding,
+		      struct np_buf *buf)
+{
+	const struct adv_outcome *shown = finding->shown;
+	const struct adv_outcome *least = finding->least;
+	NP_CLEANUP(np_buf_release) struct np_buf line = NP_BUF_INIT;
+
+	if (!differs_by_rank(finding))
 		return;
-	put_number(report, buf, "      most: rank {1}, ", "      最多：rank {1}，",
-		   (size_t)most->rank);
-	np_text_duration(buf, most->gain);
-	np_buf_add(buf, "\n");
+	put_number(report, &line, "rank {1}", "rank {1}", (size_t)shown->rank);
+	if (least && least != shown && least->gain < shown->gain) {
+		np_buf_add(&line,
+			   advisor_report_word(report, ", which loses most (", "，损失最大（"));
+		np_text_duration(&line, shown->gain);
+		put_number(report, &line, "); least: rank {1}, ", "）；损失最小：rank {1}，",
+			   (size_t)least->rank);
+		np_text_duration(&line, least->gain);
+	}
+	put_text(report, buf, advisor_report_word(report, "of:", "所示："), line.text);
+}
+
+/* Why nobody knows what it gains, or what the gain assumes. */
+static void put_basis(const struct advisor_report *report, const struct adv_finding *finding,
+		      struct np_buf *buf)
+{
+	const char *word = advisor_report_word(report, "gain:", "收益依据：");
+	NP_CLEANUP(np_buf_release) struct np_buf line = NP_BUF_INIT;
+
+	if (finding->withheld != NP_UNKNOWN) {
+		np_buf_add(&line, advisor_report_word(report, "not known: up to ", "未知：最多 "));
+		np_text_duration(&line, finding->withheld);
+		np_buf_add(&line,
+			   advisor_report_word(report,
+					       " less on these ranks, which would then wait "
+					       "longer for ranks that were not profiled",
+					       "，但这些 rank 省下的时间会变成等待未采集的 rank"));
+		put_text(report, buf, word, line.text);
+	} else if (report->verbose && finding->shown->basis && finding->gain != NP_UNKNOWN) {
+		put_text(report, buf, word, finding->shown->basis);
+	}
 }
 
 /* Other findings of the same cause, a paragraph for each. */
@@ -433,13 +474,11 @@ static int put_finding(const struct advisor_report *report, size_t index, size_t
 
 	put_finding_head(report, finding, number, buf);
 	put_text(report, buf, advisor_report_word(report, "why:", "原因："), shown->message);
-	put_most(report, finding, buf);
+	put_shown(report, finding, buf);
 	for (size_t i = 0; i < hints; i++)
 		put_text(report, buf, advisor_report_word(report, "do:", "建议："),
 			 shown->advice.item[i]);
-	if (report->verbose && shown->basis && finding->gain != NP_UNKNOWN)
-		put_text(report, buf, advisor_report_word(report, "gain:", "收益依据："),
-			 shown->basis);
+	put_basis(report, finding, buf);
 	rc = put_evidence(report, finding, buf, err);
 	put_more(report, finding, shown->advice.count - hints, buf);
 	put_symptoms(report, index, buf);

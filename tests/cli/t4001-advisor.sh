@@ -65,7 +65,7 @@ expect_equal "$(sqlite3 :memory: "SELECT group_concat(key, ' ') FROM json_each(r
 	'schema input verdict step_ns step_basis steps_from total findings suppressed rules rule_errors'
 expect_equal "$(json '$.schema')" npuprof.advisor/1
 expect_equal "$(sqlite3 :memory: "SELECT group_concat(key, ' ') FROM json_each(readfile('$work/stdout'), '\$.findings[1]')")" \
-	'rule severity confidence title message advice gain_ns gain_pct gain_basis gain_bound repair group cause symptom_of ranks steps evidence docs fingerprint baseline'
+	'rule severity confidence title message advice gain_ns gain_pct gain_basis gain_bound gain_least_ns gain_withheld_ns shown_rank repair group cause symptom_of ranks steps evidence docs fingerprint baseline'
 expect_equal "$(json '$.findings[0].rule') $(json '$.findings[0].gain_bound') $(json '$.findings[1].ranks') $(json '$.findings[1].steps')" \
 	't.half upper [0,1,2,3] ["10","11"]'
 expect_equal "$(json '$.total.gain_ns')" "$(json '$.findings[0].gain_ns')"

@@ -58,6 +58,40 @@ run "$npuprof" advisor -q c -f json
 expect_equal "$(finding g.more gain_ns) $(finding g.more severity)" ' low'
 expect_equal "$(finding g.all gain_pct | cut -c1-4) $(finding g.all severity)" '99.9 high'
 
+behaviour 'of several ranks the one that loses most is shown, with its words, and how little the least loses'
+pack "$(rule m.ranks low 'step_ns * (4 - rank) / 100' | sed 's/"scope": "cluster"/"scope": "rank"/; s/message of m.ranks/rank {rank} loses/')"
+run "$npuprof" advisor -q c -f json
+expect_equal "$(finding m.ranks ranks) $(finding m.ranks shown_rank) $(finding m.ranks message) $(finding m.ranks severity)" '[0,1,2,3] 0 rank 0 loses medium'
+expect_equal "$(sqlite3 :memory: "SELECT round(1.0 * $(finding m.ranks gain_ns) / $(finding m.ranks gain_least_ns))")" 4.0
+run "$npuprof" advisor -q c
+expect_equal "$(grep -cE '^ +of: rank 0, which loses most \(.*\); least: rank 3, ' "$work/stdout")" 1
+pack "$(rule m.ranks low NULL | sed 's/"scope": "cluster"/"scope": "rank"/; s/message of m.ranks/rank {rank} loses/')" "$(rule m.alike low NULL | sed 's/"scope": "cluster"/"scope": "rank"/')"
+run "$npuprof" advisor -q c
+expect_equal "$(grep -E '^ +of:' "$work/stdout" | tr -d ' ')" of:rank0
+
+behaviour 'what ranks save that wait for others is no gain where those were not profiled'
+"$synth" -q -o all --ranks 8 --steps 2 --layers 2 --kernels-per-layer 4 --no-instances --slow-rank 5:1.6 || exit 1
+mkdir some
+cp -r all/*00[01]_ascend_pt some
+rules=()
+for each in computation schedule memory comparison overall communication; do
+	rules+=("$(rule "u.$each" high 'step_ns / 90' | sed "s/\"dimension\": \"overall\"/\"dimension\": \"$each\"/")")
+done
+pack "${rules[@]}"
+run "$npuprof" advisor -q some -f json
+for each in computation schedule memory comparison; do
+	expect_equal "$(finding "u.$each" gain_ns) $(finding "u.$each" severity)" ' medium'
+	expect 'what is withheld' test "$(finding "u.$each" gain_withheld_ns)" -gt 0
+done
+for each in overall communication; do
+	expect 'a gain' test "$(finding "u.$each" gain_ns)" -gt 0
+	expect_equal "$(finding "u.$each" gain_withheld_ns)" ''
+done
+run "$npuprof" advisor -q some
+expect_equal "$(tr -s ' \n' '  ' <"$work/stdout" | grep -oE 'gain: not known: up to [0-9.]+ [mu]s less on these ranks, which would then wait longer for ranks that were not profiled' | wc -l)" 4
+run "$npuprof" advisor -q all -f json
+expect_equal "$(finding u.schedule gain_withheld_ns)" ''
+
 behaviour 'the answer comes first, then what to do, then findings with their evidence, then trust'
 columns=', "evidence": {"columns": ["rank", "n", {"col": "why", "title": "reason", "lang": "en"}, {"col": "why_zh", "title": {"en": "x", "zh": "缘由"}, "lang": "zh"}], "order": "rank"}'
 pack "$(rule a.first low NULL ', "first": true')" "$(rule a.large low 'step_ns / 2' "$columns")" "$(rule a.small low 'step_ns / 50')"

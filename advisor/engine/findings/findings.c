@@ -57,15 +57,6 @@ void adv_advice_freep(struct adv_advice **advice)
 	*advice = NULL;
 }
 
-/* The lower median, so that it is one of the values; NP_UNKNOWN of none. */
-static np_ns median(np_ns *times, size_t count)
-{
-	if (count == 0)
-		return NP_UNKNOWN;
-	qsort(times, count, sizeof(*times), np_by_int64);
-	return times[(count - 1) / 2];
-}
-
 /* The mean over ranks and steps, as rules see it in step_ns: of iterations where any is known. */
 static void measure_step(struct adv_advice *advice)
 {
@@ -87,6 +78,8 @@ static void measure_step(struct adv_advice *advice)
 		}
 	}
 	advice->step_time = count > 0 ? np_double_to_scaled(sum / (double)count, 1) : NP_UNKNOWN;
+	advice->unseen_wait =
+		advice->gains.upper && count > 0 ? advice->gains.unseen / (np_ns)count : 0;
 }
 
 static struct adv_finding *find_finding(struct adv_advice *advice,
@@ -194,22 +187,72 @@ static void find_gain(const struct adv_advice *advice, struct adv_finding *findi
 	finding->bound = advice->gains.upper ? BOUND_UPPER : BOUND_REPLAY;
 }
 
-/* The outcome whose gain is that of the finding is shown, so that its words fit the figure. */
+/*
+ * The outcome with the largest gain is shown, and that is the gain: what is lost on one rank of
+ * two, or in one step, is lost. Without gains it is the first of the most severe.
+ */
 static void choose_shown(struct adv_finding *finding)
 {
-	bool found = finding->gain == NP_UNKNOWN;
+	const struct adv_outcome *most = NULL;
 
+	finding->gain = NP_UNKNOWN;
 	for (size_t i = 0; i < finding->outcomes.count; i++) {
 		const struct adv_outcome *outcome = finding->outcomes.item[i];
 
-		if (!found && outcome->gain == finding->gain) {
-			finding->shown = outcome;
-			found = true;
-		}
+		if (!most || outcome->gain > most->gain ||
+		    (outcome->gain == most->gain && outcome->severity > most->severity))
+			most = outcome;
 		if (outcome->gain != NP_UNKNOWN &&
-		    (!finding->most || outcome->gain > finding->most->gain))
-			finding->most = outcome;
+		    (!finding->least || outcome->gain < finding->least->gain))
+			finding->least = outcome;
 	}
+	if (most) {
+		finding->shown = most;
+		finding->gain = most->gain;
+	}
+}
+
+static double percent_of(const struct adv_advice *advice, np_ns gain)
+{
+	return 100.0 * (double)gain / (double)advice->step_time;
+}
+
+static enum adv_severity severity_of(double percent)
+{
+	return percent >= HIGH_PERCENT     ? SEVERITY_HIGH
+	       : percent >= MEDIUM_PERCENT ? SEVERITY_MEDIUM
+					   : SEVERITY_LOW;
+}
+
+/* Is it time of the ranks themselves, which those that wait for others have to spare? */
+static bool is_own_work(const struct adv_finding *finding)
+{
+	static const char *const own[] = { "computation", "schedule", "memory", "comparison" };
+
+	for (size_t i = 0; i < NP_COUNT(own); i++) {
+		if (strcmp(finding->rule->dimension, own[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Ranks that are done earlier wait longer for those that nobody saw. Whether those would be
+ * earlier as well is not known, and neither is the gain.
+ */
+static void withhold_gain(const struct adv_advice *advice, struct adv_finding *finding)
+{
+	enum adv_severity severity;
+
+	finding->withheld = NP_UNKNOWN;
+	if (finding->gain == NP_UNKNOWN || finding->gain == 0 ||
+	    finding->gain > advice->unseen_wait || !is_own_work(finding))
+		return;
+	finding->withheld = finding->gain;
+	finding->gain = NP_UNKNOWN;
+	severity = severity_of(percent_of(advice, finding->withheld));
+	if (severity < finding->severity)
+		finding->severity = severity;
 }
 
 /* A gain that is more than the step cannot be had, and how much of it can nobody knows. */
@@ -225,33 +268,19 @@ static void bound_gain(const struct adv_advice *advice, struct adv_finding *find
 	}
 	if (finding->gain > advice->step_time)
 		finding->gain = advice->step_time;
-	finding->gain_percent = 100.0 * (double)finding->gain / (double)advice->step_time;
-	finding->severity = finding->gain_percent >= HIGH_PERCENT     ? SEVERITY_HIGH
-			    : finding->gain_percent >= MEDIUM_PERCENT ? SEVERITY_MEDIUM
-								      : SEVERITY_LOW;
+	finding->gain_percent = percent_of(advice, finding->gain);
+	finding->severity = severity_of(finding->gain_percent);
 }
 
-static int finish_finding(struct adv_advice *advice, struct adv_finding *finding,
-			  struct np_err *err)
+static void finish_finding(struct adv_advice *advice, struct adv_finding *finding)
 {
-	np_ns *gains = calloc(finding->outcomes.count + 1, sizeof(*gains));
-	size_t count = 0;
-
-	if (!gains)
-		return np_fail_nomem(err, "a finding");
-	for (size_t i = 0; i < finding->outcomes.count; i++) {
-		if (finding->outcomes.item[i]->gain != NP_UNKNOWN)
-			gains[count++] = finding->outcomes.item[i]->gain;
-	}
-	finding->gain = median(gains, count);
-	finding->bound = finding->rule->bound;
-	free(gains);
 	choose_shown(finding);
+	finding->bound = finding->rule->bound;
 	find_gain(advice, finding);
+	withhold_gain(advice, finding);
 	bound_gain(advice, finding);
 	if (finding->ranks.count > 0)
 		qsort(finding->ranks.item, finding->ranks.count, sizeof(int64_t), np_by_int64);
-	return NP_OK;
 }
 
 bool adv_finding_is_petty(const struct adv_finding *finding)
@@ -522,8 +551,8 @@ int adv_advice_join(struct adv_advice *advice, const struct adv_rule_library *li
 	for (size_t i = 0; i < advice->rules.count && rc == NP_OK; i++)
 		rc = report_rule(advice, library, &advice->rules.item[i], err);
 	adv_causes_yield(advice);
-	for (size_t i = 0; i < advice->findings.count && rc == NP_OK; i++)
-		rc = finish_finding(advice, &advice->findings.item[i], err);
+	for (size_t i = 0; i < advice->findings.count; i++)
+		finish_finding(advice, &advice->findings.item[i]);
 	if (rc == NP_OK && advice->findings.count > 0)
 		qsort(advice->findings.item, advice->findings.count, sizeof(struct adv_finding),
 		      compare_findings);

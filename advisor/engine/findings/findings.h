@@ -28,12 +28,15 @@ const char *adv_baseline_name(enum adv_baseline_state state);
 struct adv_finding {
 	const struct adv_rule *rule;
 	NP_VEC(const struct adv_outcome *) outcomes; /* by rank, then step */
-	const struct adv_outcome *shown; /* whose gain is the median; the first without gains */
-	const struct adv_outcome *most;  /* the one with the largest gain, where any is known */
+	const struct adv_outcome
+		*shown; /* of the largest gain, else the first of the most severe */
+	const struct adv_outcome *least; /* of the smallest gain; NULL where none is known */
 	enum adv_severity severity;      /* by the gain, else the highest of them */
-	np_ns gain;                      /* of a step: the median of them, or NP_UNKNOWN */
-	double gain_percent;             /* NaN when not known */
-	enum adv_rule_bound bound;       /* of the gain: the rule's, or a replay's */
+	np_ns gain;                      /* of a step: the largest of them, or NP_UNKNOWN */
+	np_ns withheld; /* that gain, where ranks not profiled set the pace and it is not known;
+			   else NP_UNKNOWN */
+	double gain_percent;       /* NaN when not known */
+	enum adv_rule_bound bound; /* of the gain: the rule's, or a replay's */
 	uint64_t fingerprint;
 	NP_VEC(int64_t) ranks;
 	NP_VEC(const char *) steps;
@@ -62,7 +65,9 @@ struct adv_advice {
 	NP_VEC(struct adv_finding) findings;  /* those that come first, by severity, gain, rule */
 	np_ns step_time;                      /* mean over ranks and steps; NP_UNKNOWN */
 	enum np_basis basis;                  /* of what: iterations or spans */
-	struct adv_gains gains;               /* of repairs */
+	np_ns unseen_wait; /* of a rank in a step, for ranks not profiled, where that is most of it
+			    */
+	struct adv_gains gains; /* of repairs */
 	np_ns total_gain;
 	double total_percent;
 	struct np_notes notes; /* what could not be read of the details */

@@ -21,9 +21,10 @@ static int add_gain(struct adv_gains *gains, const char *fix, np_ns step, np_ns 
 	return NP_OK;
 }
 
-static bool is_upper(np_ns waiting, np_ns charged)
+static void set_upper(struct adv_gains *gains, np_ns waiting, np_ns charged)
 {
-	return (waiting - charged) * 2 > waiting;
+	gains->unseen = waiting - charged;
+	gains->upper = gains->unseen > waiting / 2;
 }
 
 static int from_analysis(const struct np_analysis *analysis, struct adv_gains *gains,
@@ -43,7 +44,7 @@ static int from_analysis(const struct np_analysis *analysis, struct adv_gains *g
 	}
 	for (size_t i = 0; i < analysis->run->sources.count; i++)
 		charged += charges->ranks[i].charge;
-	gains->upper = is_upper(charges->total, charged);
+	set_upper(gains, charges->total, charged);
 	return rc;
 }
 
@@ -97,7 +98,7 @@ static int from_merged(const char *path, struct adv_gains *gains, struct np_err 
 		rc = sum_column(path, "np_comm_step", "wait_ns", &waiting, err);
 	if (rc == NP_OK)
 		rc = sum_column(path, "np_blame", "cost_ns", &charged, err);
-	gains->upper = is_upper(waiting, charged);
+	set_upper(gains, waiting, charged);
 	return rc;
 }
 

@@ -25,6 +25,7 @@ struct adv_gains {
 	 * transfers, and those that nobody saw may be as late after a repair.
 	 */
 	bool upper;
+	np_ns unseen; /* that waiting, of all ranks and steps */
 };
 
 /* `merged` is a database with np_whatif, or NULL for the analysis itself. */

@@ -240,11 +240,13 @@ static void read_repair(struct adv_rule_reader *reader)
 						"optype:", "group:", "link:" };
 	struct adv_rule_value value = adv_reader_field(reader, "repair");
 	const char *text = adv_reader_text(reader, &value, "repair");
-	bool known = false;
+	bool known;
 
 	reader->rule->repair = text;
 	if (!text)
 		return;
+	/* What a value names is known when the rule runs. */
+	known = text[0] == '{';
 	for (size_t i = 0; i < NP_COUNT(alone); i++)
 		known = known || strcmp(text, alone[i]) == 0;
 	for (size_t i = 0; i < NP_COUNT(prefixed); i++)

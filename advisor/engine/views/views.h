@@ -101,7 +101,7 @@ struct adv_view *adv_view_set_find(const struct adv_view_set *set, const char *n
 int adv_view_append(struct adv_view *view, struct adv_rows *rows, struct np_err *err) NP_MUST_USE;
 
 /* Counters whose largest is v_kernel.busiest: how busy each unit of the two cores was. */
-extern const char *const adv_view_unit_ratios[11];
+extern const char *const adv_view_unit_ratios[12];
 
 /* Keys of v_run: columns of `when`. */
 extern const char *const adv_view_run_keys[];

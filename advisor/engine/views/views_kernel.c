@@ -29,10 +29,10 @@
 	X(aiv_vec_resc_cflt_ratio)
 /* clang-format on */
 
-const char *const adv_view_unit_ratios[11] = {
+const char *const adv_view_unit_ratios[12] = {
 	"aic_vec_ratio",    "aiv_vec_ratio",  "aic_mac_ratio",  "aic_scalar_ratio",
 	"aiv_scalar_ratio", "aic_mte1_ratio", "aiv_mte1_ratio", "aic_mte2_ratio",
-	"aiv_mte2_ratio",   "aic_mte3_ratio", "aiv_mte3_ratio",
+	"aiv_mte2_ratio",   "aic_mte3_ratio", "aiv_mte3_ratio", "aic_fixpipe_ratio",
 };
 
 /* Counters have no field: they are not members of a struct. */
@@ -197,8 +197,8 @@ const struct adv_view_description adv_view_kernel = {
 	.scope = VIEW_RANK,
 	.typical = 20000,
 	.what = "kernels of the device, with shapes and counters of the AI cores; busiest is the "
-		"largest ratio of a unit (vec, mac, scalar, mte1, mte2, mte3), moving_ns the time in "
-		"which data came in (mte2) or went out (fixpipe, mte3)",
+		"largest ratio of a unit (vec, mac, scalar, mte1, mte2, mte3, fixpipe), moving_ns the "
+		"time in which data came in (mte2) or went out (fixpipe, mte3)",
 	.cure = "profile the NPU (activities=[ProfilerActivity.NPU]) and export the timeline",
 };
 
