@@ -8,6 +8,8 @@
 
 #include "npuprof/align.h"
 #include "npuprof/lang.h"
+#include "npuprof/ranges.h"
+#include "npuprof/run.h"
 #include "npuprof/say.h"
 #include "npuprof/text.h"
 
@@ -322,6 +324,29 @@ static int check(const struct np_analysis *analysis, struct np_verdict *verdict,
 	return verdict->reason ? NP_OK : copy(reason.text, &verdict->reason, err);
 }
 
+/* Ranks whose profile is there and could not be read: the sentence is not about them. */
+static void put_unread(struct np_buf *buf, const struct np_analysis *analysis)
+{
+	const struct np_run *run = analysis->run;
+	int64_t *ranks = malloc((run->sources.count + 1) * sizeof(*ranks));
+	NP_CLEANUP(np_buf_release) struct np_buf list = NP_BUF_INIT;
+	size_t count = 0;
+
+	for (size_t i = 0; ranks && i < run->sources.count; i++) {
+		if (!run->ranks[i])
+			ranks[count++] = run->sources.item[i].rank;
+	}
+	if (count > 0)
+		np_ranges_format(&list, ranks, count);
+	buf->failed |= !ranks || list.failed;
+	if (count > 0)
+		np_say(buf,
+		       count == 1 ? "; rank {1} could not be read and is not counted"
+				  : "; ranks {1} could not be read and are not counted",
+		       NP_SAID_TEXT(list.text));
+	free(ranks);
+}
+
 static void put_all(struct np_buf *buf, const struct np_analysis *analysis,
 		    const struct np_verdict *verdict)
 {
@@ -333,6 +358,7 @@ static void put_all(struct np_buf *buf, const struct np_analysis *analysis,
 		np_say(buf, "withheld for {1}\n", NP_SAID_TEXT(reason.text));
 	}
 	verdict_put_sentence(buf, analysis, verdict);
+	put_unread(buf, analysis);
 	buf->failed |= reason.failed;
 }
 

@@ -52,8 +52,8 @@ static void put_unmatched(struct np_buf *buf, const struct np_analysis *analysis
 #define ROUNDED_OFF 0.1
 
 /* Does a repair change what this rank does? */
-bool verdict_changes_rank(const struct np_analysis *analysis, const struct np_fix *fix,
-			  uint32_t index)
+bool np_verdict_changes_rank(const struct np_analysis *analysis, const struct np_fix *fix,
+			     uint32_t index)
 {
 	const struct np_rank *rank = analysis->run->ranks[index];
 	const char *host = np_run_text(analysis->run, rank->host_name);
@@ -79,10 +79,10 @@ bool verdict_changes_rank(const struct np_analysis *analysis, const struct np_fi
 static bool is_changed(const struct np_analysis *analysis, const struct np_verdict *verdict,
 		       uint32_t index)
 {
-	bool changed = verdict_changes_rank(analysis, &verdict->fix, index);
+	bool changed = np_verdict_changes_rank(analysis, &verdict->fix, index);
 
 	for (size_t i = 0; i < verdict->with_count; i++)
-		changed |= verdict_changes_rank(analysis, &verdict->with[i], index);
+		changed |= np_verdict_changes_rank(analysis, &verdict->with[i], index);
 	return changed;
 }
 

@@ -36,8 +36,4 @@ bool verdict_explains(const struct np_analysis *analysis, np_ns saved, np_ns wai
 void verdict_put_members(struct np_buf *buf, const struct np_analysis *analysis,
 			 uint32_t communicator);
 
-/* Does a repair make this rank, by index in the run, faster? */
-bool verdict_changes_rank(const struct np_analysis *analysis, const struct np_fix *fix,
-			  uint32_t index);
-
 #endif /* NP_VERDICT_CHECKS_H */

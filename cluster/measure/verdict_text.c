@@ -208,7 +208,7 @@ void np_verdict_put_ranks(struct np_buf *buf, const struct np_analysis *analysis
 	size_t count = 0;
 
 	for (uint32_t i = 0; ranks && i < run->sources.count; i++) {
-		if (run->ranks[i] && verdict_changes_rank(analysis, fix, i))
+		if (run->ranks[i] && np_verdict_changes_rank(analysis, fix, i))
 			ranks[count++] = run->ranks[i]->id;
 	}
 	if (count > 0)

@@ -295,10 +295,21 @@ static bool is_waiting(const struct np_breakdown *where)
 	       where->parts[NP_WHERE_COMMUNICATION].share >= WORTH_A_ROW;
 }
 
+/* Is it counted already in the row of the host or stage that the verdict names? */
+static bool is_member(const struct np_analysis *analysis, uint32_t index)
+{
+	const struct np_verdict *verdict = &analysis->verdict;
+
+	return verdict->kind == NP_VERDICT_REPAIR && verdict->with_count == 0 &&
+	       (verdict->fix.kind == NP_FIX_HOST || verdict->fix.kind == NP_FIX_STAGE) &&
+	       np_verdict_changes_rank(analysis, &verdict->fix, index);
+}
+
 static bool is_listed(const struct np_analysis *analysis, uint32_t index)
 {
 	return is_named(analysis, index) ||
-	       (is_waiting(&analysis->breakdown) && is_worth_a_row(analysis, index));
+	       (is_waiting(&analysis->breakdown) && is_worth_a_row(analysis, index) &&
+		!is_member(analysis, index));
 }
 
 /* Does a row come before another: those that are named, then by gain, then by what they caused? */
@@ -356,10 +367,28 @@ static void put_who_rows(struct np_section *section, const struct cluster_report
 		np_say(&section->text, "… and {1} more: -f json lists all\n", NP_SAID_INT(left));
 }
 
+/* Does a repair of who comes late save more than ranks wait on average, those that are late
+ * included?
+ */
+static bool saves_more(const struct np_analysis *analysis)
+{
+	const struct np_verdict *verdict = &analysis->verdict;
+
+	return verdict->kind == NP_VERDICT_REPAIR && verdict->recovered != NP_UNKNOWN &&
+	       (verdict->fix.kind == NP_FIX_RANK || verdict->fix.kind == NP_FIX_HOST ||
+		verdict->fix.kind == NP_FIX_STAGE) &&
+	       analysis->breakdown.cells > 0 &&
+	       verdict->recovered > analysis->breakdown.parts[NP_WHERE_WAIT].mean;
+}
+
 /* A large share of little is little, and waiting that computing hides costs nothing. */
 static void put_total_wait(struct np_buf *text, const struct np_analysis *analysis)
 {
-	np_say(text, "all waiting: {1}, summed over ranks and steps, partly hidden by computing\n",
+	np_say(text,
+	       saves_more(analysis)
+		       ? "all waiting: {1} over ranks and steps; saves exceed the mean (w): who is"
+			 " late does not wait\n"
+		       : "all waiting: {1}, summed over ranks and steps, partly hidden by computing\n",
 	       NP_SAID_TIME(analysis->charges.total));
 }
 
@@ -424,16 +453,18 @@ static void put_named(struct np_grid *grid, const struct np_analysis *analysis)
 static int put_who(struct np_section *section, const struct cluster_report *report,
 		   struct np_err *err)
 {
-	static const struct np_grid_column columns[] = {
+	const struct np_charges *charges = &report->analysis->charges;
+	/* Those that were not profiled came, too, and nobody saw when. */
+	const char *last = charges->unprofiled > 0 ? "last of those seen" : "came last";
+	const struct np_grid_column columns[] = {
 		{ "caused by", NP_LEFT, true },
 		{ "why", NP_LEFT, true },
 		{ "saves per step", NP_RIGHT, false },
 		{ "others waited in all", NP_RIGHT, false },
 		{ "share", NP_RIGHT, false },
-		{ "came last", NP_RIGHT, false },
+		{ last, NP_RIGHT, false },
 		{ "", NP_LEFT, false },
 	};
-	const struct np_charges *charges = &report->analysis->charges;
 
 	section->grid = np_grid_new(columns, NP_COUNT(columns));
 	if (!section->grid)

@@ -76,6 +76,21 @@ static void put_parts_line(struct np_buf *text, const struct np_breakdown *where
 	np_buf_add_char(text, '\n');
 }
 
+/* Waiting that computing hides is in no part, and yet it is where somebody is late. */
+static void put_hidden_wait(struct np_buf *text, const struct np_analysis *analysis)
+{
+	const struct np_breakdown *where = &analysis->breakdown;
+	size_t cells = np_run_used(analysis->run) * analysis->cluster->steps.count;
+	np_ns wait = cells > 0 ? analysis->charges.total / (np_ns)cells : 0;
+
+	if (where->parts[NP_WHERE_WAIT].share < WORTH_A_LINE / 2 &&
+	    (double)wait >= WORTH_A_LINE * (double)where->mean)
+		np_say(text,
+		       "ranks wait for others for {1} of a step ({2}), nearly all of it hidden by"
+		       " computing\n",
+		       NP_SAID_TIME(wait), NP_SAID_SHARE((double)wait / (double)where->mean));
+}
+
 /* Why devices are idle, and how much of that is between steps, where no span has it. */
 static void put_idle(struct np_buf *text, const struct np_breakdown *where)
 {
@@ -237,6 +252,7 @@ void report_put_where(struct np_page *page, const struct cluster_report *report)
 		put_bar(&section->text, where, report->width);
 		put_mean(&section->text, analysis);
 		put_parts_line(&section->text, where);
+		put_hidden_wait(&section->text, analysis);
 		put_idle(&section->text, where);
 	}
 	put_preparing(&section->text, &analysis->spreads, analysis->cluster->steps.count);

@@ -51,7 +51,7 @@ static int produce_links(const void *model, struct np_sink *sink, struct np_err 
 }
 
 NP_DEFINE_TABLE(np_table_link, "np_link",
-		"what went over each link, its speed and that of its like, in bytes, ns and GB/s",
+		"what went over each link, its speed and that of comparable links, in bytes, ns and GB/s",
 		link_columns, produce_links);
 
 /* --- pipeline -------------------------------------------------------------------------------- */

@@ -205,7 +205,7 @@ static int find_link(struct comparison *comparison, enum cmp_which which, struct
 	np_buf_printf(&text, "%s is slow%s", what.text,
 		      which == CMP_NEW ? " and was not" : "er in the base, and no longer");
 	if (isfinite(speed) && isfinite(np_link_peers_gb_per_s(link)))
-		np_buf_printf(&text, ": %.1f GB/s, its like %.1f GB/s", speed,
+		np_buf_printf(&text, ": %.1f GB/s, comparable links %.1f GB/s", speed,
 			      np_link_peers_gb_per_s(link));
 	np_buf_add(&text, "; communication ");
 	put_signed(&text, delta);

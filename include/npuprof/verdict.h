@@ -78,6 +78,10 @@ void np_verdict_put_why(struct np_buf *buf, const struct np_analysis *analysis,
 void np_verdict_put_communicator(struct np_buf *buf, const struct np_analysis *analysis,
 				 uint32_t index);
 
+/* Is this rank, by index in the run, one that a repair changes: it, or its host or stage? */
+bool np_verdict_changes_rank(const struct np_analysis *analysis, const struct np_fix *fix,
+			     uint32_t rank);
+
 /* "ranks 4-7": those that a repair of a host or of a stage changes, in the language of this thread.
  */
 void np_verdict_put_ranks(struct np_buf *buf, const struct np_analysis *analysis,

@@ -28,6 +28,8 @@ shows() {
 	expect "$1 takes 40 lines at most" test "$(wc -l <stdout)" -le 40
 	expect "$1 is 100 columns wide at most" test "$(wc -L <stdout)" -le 100
 	expect 'the verdict comes first' test "$(sed -n 3p stdout)" = Verdict
+	expect 'no waiting is counted in two rows' test "$(sed -n '/^Who made/,/^ *all waiting/p' stdout | grep -E ' (rank|stage|host|ranks|nobody)' |
+		grep -oE '[0-9.]+ %' | awk '{ sum += $1 } END { print sum <= 101 }')" != 0
 	expect 'no number is parted from its unit' test "$(grep -cE '^ *(ns|us|ms|s|%|MB|GB/s)([ ,;.)]|$)' stdout)" = 0
 	speaks "$@"
 }

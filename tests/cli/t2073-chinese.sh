@@ -20,12 +20,12 @@ behaviour 'a slow rank'
 make slow-rank --ranks 8 --slow-rank 5:1.3
 run "$npuprof" cluster --lang zh -d slow-rank
 expect_exit 0
-expect_stdout_says 'rank 5 拖慢了其他 rank（持续）：计算更久'
+expect_stdout_says 'rank 5 拖慢了其他 rank（持续）：计算耗时更长'
 cp stdout by-option
 
 behaviour 'columns are aligned by display width: a Chinese character takes two'
-expect_stdout_has '  根因    原因  每步可省  他人等待合计   占比  最后到达'
-expect_stdout_has '  rank 5  计算   1.73 ms        104 ms   98 %     19/20  持续'
+expect_stdout_has '  源头    原因  每步可省  其他 rank 等待合计   占比  最后到达'
+expect_stdout_has '  rank 5  计算   1.73 ms              104 ms   98 %     19/20  持续'
 
 behaviour 'cn means zh; the locale says what is spoken, and the option goes before it'
 run "$npuprof" cluster --lang=cn -d slow-rank
@@ -63,15 +63,15 @@ expect_exit 0
 
 behaviour 'the advisor has the same verdict'
 run "$npuprof" advisor -q -d slow-rank --lang zh
-expect_stdout_says 'rank 5 拖慢了其他 rank（持续）：计算更久'
+expect_stdout_says 'rank 5 拖慢了其他 rank（持续）：计算耗时更长'
 
 behaviour 'whatif: sections, titles and sentences'
 run "$npuprof" whatif --lang zh -q -d slow-rank
 expect_exit 0
-expect_stdout_says 'rank 5 拖慢了其他 rank（持续）：计算更久'
+expect_stdout_says 'rank 5 拖慢了其他 rank（持续）：计算耗时更长'
 expect_stdout_says '逐项修复'
 expect_stdout_says '关键路径'
-expect_stdout_says '各 rank、流水级和链路均衡时'
+expect_stdout_says '各 rank、stage 和链路均衡时'
 "$npuprof" whatif -q -d slow-rank -f json --lang en >en.json
 "$npuprof" whatif -q -d slow-rank -f json --lang zh >zh.json
 run cmp en.json zh.json

@@ -53,7 +53,7 @@ static void parts_are_translated_each_and_gaps_in_them(void **state)
 	(void)np_lang_set(NP_LANG_ZH);
 	np_lang_put_parts(&buf, "rank 5 makes the others wait (chronic): computes longer; why is"
 				" not known");
-	assert_string_equal(buf.text, "rank 5 拖慢了其他 rank（持续）：计算更久；原因未知");
+	assert_string_equal(buf.text, "rank 5 拖慢了其他 rank（持续）：计算耗时更长；原因未知");
 }
 
 static void names_in_quotes_are_no_words(void **state)
