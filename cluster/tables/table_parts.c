@@ -50,9 +50,10 @@ static int produce_links(const void *model, struct np_sink *sink, struct np_err 
 	return rc;
 }
 
-NP_DEFINE_TABLE(np_table_link, "np_link",
-		"what went over each link, its speed and that of comparable links, in bytes, ns and GB/s",
-		link_columns, produce_links);
+NP_DEFINE_TABLE(
+	np_table_link, "np_link",
+	"what went over each link, its speed and that of comparable links, in bytes, ns and GB/s",
+	link_columns, produce_links);
 
 /* --- pipeline -------------------------------------------------------------------------------- */
 
