@@ -4,9 +4,12 @@
 
 #include "advisor/engine/advise.h"
 #include "advisor/engine/rules/rule.h"
+#include "advisor/engine/rules/rule_show.h"
 #include "advisor/engine/sql/sql.h"
 #include "advisor/present/advisor_report.h"
 #include "advisor_page.h"
+
+#include "npuprof/lang.h"
 
 struct np_advice {
 	struct adv_rule_library *library;
@@ -84,4 +87,24 @@ int np_advice_put(struct np_jsonout *out, const struct np_advice *advice, struct
 					  .evidence_rows = advice->evidence_rows,
 					  .language = advice->language },
 		err);
+}
+
+int np_advice_explain(const char *id, size_t width, struct np_buf *ret, struct np_err *err)
+{
+	NP_CLEANUP(adv_rule_library_freep)
+	struct adv_rule_library *library = adv_rule_library_new();
+	const struct adv_rule *rule;
+	int rc = library ? adv_rules_read_all(library, NULL, 0, err) : np_fail_nomem(err, "rules");
+
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; !id && i < library->rules.count; i++)
+		np_buf_printf(ret, "%s\n", library->rules.item[i]->id);
+	if (!id)
+		return np_buf_check(ret, err);
+	rule = adv_rule_library_find(library, id);
+	if (!rule)
+		return adv_rule_library_missing(library, id, err);
+	adv_rule_show(ret, rule, np_lang() == NP_LANG_ZH ? RULE_ZH : RULE_EN, width);
+	return np_buf_check(ret, err);
 }

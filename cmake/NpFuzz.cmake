@@ -4,7 +4,7 @@ if(NOT CMAKE_C_COMPILER_ID MATCHES "Clang")
   message(FATAL_ERROR "NP_FUZZ needs clang")
 endif()
 # The libraries are instrumented for coverage; only the targets get libFuzzer's main().
-foreach(library npbase npformat npmodel npmeasure npcompare npadvisor npmemory npcli npprotocol
+foreach(library npbase npformat npmodel npmeasure npcompare npadvisor npmemory npmcp npcli npprotocol
   nplaunch)
   target_compile_options(${library} PRIVATE -fsanitize=fuzzer-no-link)
 endforeach()
@@ -16,5 +16,5 @@ foreach(source ${fuzz_targets})
   add_executable(${program} ${source})
   target_compile_options(${program} PRIVATE -fsanitize=fuzzer-no-link)
   target_link_options(${program} PRIVATE -fsanitize=fuzzer)
-  target_link_libraries(${program} PRIVATE npcli npmeasure npcompare npadvisor npmemory nplaunch npproof)
+  target_link_libraries(${program} PRIVATE npcli npmeasure npcompare npadvisor npmemory npmcp nplaunch npproof)
 endforeach()

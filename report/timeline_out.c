@@ -3,6 +3,7 @@
 #include "timeline_out.h"
 
 #include "npuprof/jsonout.h"
+#include "npuprof/relation.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -93,22 +94,6 @@ static void put_quoted(struct np_buf *buf, const char *text)
 	np_jsonout_quote(buf, text ? text : "?", strlen(text ? text : "?"));
 }
 
-/* Numbers are a third of all bytes: printf() would take most of the time. */
-static void put_decimal(struct np_buf *buf, int64_t value)
-{
-	char digits[24];
-	size_t at = sizeof(digits);
-	uint64_t left = value < 0 ? -(uint64_t)value : (uint64_t)value;
-
-	do {
-		digits[--at] = (char)('0' + left % 10);
-		left /= 10;
-	} while (left > 0);
-	if (value < 0)
-		digits[--at] = '-';
-	np_buf_add_bytes(buf, digits + at, sizeof(digits) - at);
-}
-
 /* Thousandths of a microsecond are nanoseconds: nothing is lost. */
 static void put_time(struct np_buf *buf, np_ns ns)
 {
@@ -118,7 +103,7 @@ static void put_time(struct np_buf *buf, np_ns ns)
 
 	if (ns < 0)
 		np_buf_add_char(buf, '-');
-	put_decimal(buf, size / 1000);
+	np_integer_format(buf, size / 1000);
 	np_buf_add_bytes(buf, part, sizeof(part));
 }
 
@@ -140,7 +125,7 @@ static void put_args(struct np_buf *buf, const struct timeline_arg *args)
 		else if (args[i].number == NP_UNKNOWN)
 			np_buf_add(buf, "null");
 		else
-			put_decimal(buf, args[i].number);
+			np_integer_format(buf, args[i].number);
 	}
 }
 
@@ -184,9 +169,9 @@ static void put_slice(struct timeline_out *out, const struct timeline_slice *sli
 
 	begin_event(out);
 	np_buf_add(buf, "{\"ph\":\"X\",\"pid\":");
-	put_decimal(buf, slice->process);
+	np_integer_format(buf, slice->process);
 	np_buf_add(buf, ",\"tid\":");
-	put_decimal(buf, slice->track);
+	np_integer_format(buf, slice->track);
 	np_buf_add(buf, ",\"name\":");
 	put_quoted(buf, slice->name);
 	np_buf_add(buf, ",\"cat\":\"");
@@ -196,7 +181,7 @@ static void put_slice(struct timeline_out *out, const struct timeline_slice *sli
 	np_buf_add(buf, ",\"dur\":");
 	put_time(buf, slice->length);
 	np_buf_add(buf, ",\"args\":{\"dur_ns\":");
-	put_decimal(buf, slice->length);
+	np_integer_format(buf, slice->length);
 	if (slice->args[0].name)
 		np_buf_add_char(buf, ',');
 	put_args(buf, slice->args);

@@ -16,6 +16,16 @@
 /* Narrower terminals have no room for the bar. */
 #define WIDTH_FOR_BAR 80
 
+/* Who else wants to know; set by the thread that works. */
+static np_progress_hear *listener;
+static void *listener_context;
+
+void np_progress_listen(np_progress_hear *hear, void *context)
+{
+	listener = hear;
+	listener_context = context;
+}
+
 /* mpirun takes the stderr of its processes through pipes: its own may be a terminal. */
 static bool launcher_has_terminal(void)
 {
@@ -72,6 +82,8 @@ void np_progress_draw(struct np_progress *progress, const struct np_progress_sta
 		       : state->total > 0 ? (double)state->done / (double)state->total
 					  : 0;
 
+	if (listener)
+		listener(listener_context, progress->what, state);
 	if (!progress->enabled || elapsed < PATIENCE_NS)
 		return;
 	np_buf_printf(&line, "\r%s %zu/%zu", progress->what, state->done, state->total);

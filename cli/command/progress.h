@@ -33,4 +33,9 @@ void np_progress_draw(struct np_progress *progress, const struct np_progress_sta
 
 void np_progress_end(struct np_progress *progress);
 
+/* Let `hear` know whenever a line would be drawn, whether or not it is; NULL ends it. */
+typedef void np_progress_hear(void *context, const char *what,
+			      const struct np_progress_state *state);
+void np_progress_listen(np_progress_hear *hear, void *context);
+
 #endif /* NP_PROGRESS_H */

@@ -34,4 +34,11 @@ void np_advice_free(struct np_advice *advice);
 int np_advice_put(struct np_jsonout *out, const struct np_advice *advice, struct np_err *err)
 	NP_MUST_USE;
 
+/*
+ * What a rule looks for, needs, counts and advises, for people, on lines of this width. NP_E_USAGE
+ * for an id that is none, with the one that may be meant; NULL lists all ids.
+ */
+int np_advice_explain(const char *id, size_t width, struct np_buf *ret, struct np_err *err)
+	NP_MUST_USE;
+
 #endif /* NP_ADVICE_H */

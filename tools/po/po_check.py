@@ -9,7 +9,7 @@ import re
 import sys
 
 # What speaks to users; what runs within their programs does not.
-FOLDERS = ("cli", "cluster", "advisor", "compare", "report", "memory", "history", "core", "collect", "include")
+FOLDERS = ("cli", "cluster", "advisor", "compare", "report", "memory", "history", "mcp", "core", "collect", "include")
 SILENT = ("collect/inject", "collect/mpi")
 
 # Which argument is the text; the values of a format may be texts, too.
