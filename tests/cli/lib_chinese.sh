@@ -5,7 +5,7 @@
 chinese_allowed='rank|ranks|step|steps|shape|token|tokens|plane|stage|link|host|batch|kernel|kernels|micro|stream|socket'
 chinese_allowed+='|tp|dp|pp|ep|cp|edp|mp|ms|us|ns|kB|p|x|w|m|c|f|cube|vector|scalar|fixpipe|mte|world|size|max|id'
 chinese_allowed+='|mstx|trace|profiler|prof|dump|pickle|gzip|torch|torchrun|msprof|npuprof|mpirun|locale|bash|zsh|fish|text|db'
-chinese_allowed+='|table|json|csv|md|sarif|all|groups|analyses|help|info|cluster|whatif|compare|advisor|report|timeline|memory'
+chinese_allowed+='|table|json|csv|md|sarif|all|groups|analyses|help|info|cluster|whatif|compare|advisor|report|timeline|memory|mcp'
 chinese_allowed+='|rules|collect|ctl|export|completion|list|show|check|test|views|start|stop|status|high|medium|low|peak|end'
 chinese_allowed+='|inner|full|stack|lifetime|marks|period|none|range|auto|static|dynamic|worker|import|source|optype|rejoin'
 chinese_allowed+='|between|compute|comm|wait|transfer|free|memcpy|other|unknown|tiny|python|options|rm|reduce|bucket|dtype'

@@ -40,6 +40,7 @@ expect_stdout <<-END
 	memory
 	history
 	rules
+	mcp
 	collect
 	ctl
 	export
