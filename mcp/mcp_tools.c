@@ -282,16 +282,21 @@ static void put_some(struct mcp_answer *answer, const struct np_json *doc, const
 	np_jsonout_release(&out);
 }
 
-/* Read what a writer of documents has written into memory. */
-static int read_back(FILE *stream, char **bytes, const size_t *size, struct np_json **ret,
-		     struct np_err *err)
+/* What a writer of documents writes about a run, read back. */
+static int make_document(struct mcp_run *run,
+			 int (*write)(struct mcp_run *run, FILE *stream, struct np_err *err),
+			 struct np_json **ret, struct np_err *err)
 {
-	int rc = fclose(stream) == 0 ? NP_OK : np_fail_nomem(err, "an answer");
+	char *bytes = NULL;
+	size_t size = 0;
+	FILE *stream = open_memstream(&bytes, &size);
+	int rc = stream ? write(run, stream, err) : np_fail_nomem(err, "an answer");
 
+	if (stream && fclose(stream) != 0 && rc == NP_OK)
+		rc = np_fail_nomem(err, "an answer");
 	if (rc == NP_OK)
-		rc = np_json_parse(*bytes, *size, "an answer", ret, err);
-	free(*bytes);
-	*bytes = NULL;
+		rc = np_json_parse(bytes, size, "an answer", ret, err);
+	free(bytes);
 	return rc;
 }
 
@@ -325,32 +330,24 @@ static int list_runs(struct mcp_call *call, struct np_buf *buf, struct np_err *e
 	return rc;
 }
 
+static int write_info(struct mcp_run *run, FILE *stream, struct np_err *err)
+{
+	return np_run_info_write(run->analysis->run, run->path, stream, err);
+}
+
 static int info(struct mcp_call *call, struct np_buf *buf, struct np_err *err)
 {
 	const char *section = text_of(call, "section");
 	NP_CLEANUP(np_json_freep) struct np_json *doc = NULL;
 	struct mcp_run *run = NULL;
 	struct mcp_answer answer;
-	char *bytes = NULL;
-	size_t size = 0;
-	FILE *stream;
 	int rc = begin(call, &answer, buf, &run, err);
 
+	if (rc == NP_OK)
+		rc = make_document(run, write_info, &doc, err);
 	if (rc < 0)
 		return rc;
 	section = section ? section : "analyses";
-	stream = open_memstream(&bytes, &size);
-	if (!stream)
-		return np_fail_nomem(err, "an answer");
-	rc = np_run_info_write(run->analysis->run, run->path, stream, err);
-	if (rc < 0) {
-		(void)fclose(stream);
-		free(bytes);
-		return rc;
-	}
-	rc = read_back(stream, &bytes, &size, &doc, err);
-	if (rc < 0)
-		return rc;
 	put_some(&answer, doc, "input");
 	put_some(&answer, doc, "steps_from");
 	put_items(&answer, section, np_json_member(doc, section), NULL, call);
@@ -718,28 +715,20 @@ static void put_processes(struct mcp_answer *answer, const struct np_json *event
 	np_jsonout_release(&out);
 }
 
+static int write_slice(struct mcp_run *run, FILE *stream, struct np_err *err)
+{
+	return np_timeline_slice_write(run->analysis, stream, err);
+}
+
 static int timeline_slice(struct mcp_call *call, struct np_buf *buf, struct np_err *err)
 {
 	NP_CLEANUP(np_json_freep) struct np_json *doc = NULL;
 	struct mcp_run *run = NULL;
 	struct mcp_answer answer;
-	char *bytes = NULL;
-	size_t size = 0;
-	FILE *stream;
 	int rc = begin(call, &answer, buf, &run, err);
 
-	if (rc < 0)
-		return rc;
-	stream = open_memstream(&bytes, &size);
-	if (!stream)
-		return np_fail_nomem(err, "an answer");
-	rc = np_timeline_slice_write(run->analysis, stream, err);
-	if (rc < 0) {
-		(void)fclose(stream);
-		free(bytes);
-		return rc;
-	}
-	rc = read_back(stream, &bytes, &size, &doc, err);
+	if (rc == NP_OK)
+		rc = make_document(run, write_slice, &doc, err);
 	if (rc < 0)
 		return rc;
 	mcp_answer_text(
