@@ -443,6 +443,16 @@ static bool may_hide_waiting(const struct np_analysis *analysis, np_ns transfers
 	return false;
 }
 
+/* What of the mean step is exposed transfer, or communication that may be. */
+static np_ns exposed_transfer(const struct np_analysis *analysis)
+{
+	const struct np_where_part *parts = analysis->breakdown.parts;
+
+	return analysis->breakdown.cells > 0
+		       ? parts[NP_WHERE_TRANSFER].mean + parts[NP_WHERE_COMMUNICATION].mean
+		       : INT64_MAX;
+}
+
 /*
  * Where transfers take most of the step, slow links would be the first thing to look
  * for; that nobody can is said.
@@ -473,6 +483,10 @@ static void put_transfers(struct np_buf *buf, const struct np_analysis *analysis
 		if (analysis->links.list.item[i].verdict != NP_LINK_UNKNOWN)
 			return;
 	}
+	/* Waiting for ranks that nobody knows of is transfer to the replay, and none to who
+	 * divides the step. */
+	if (hidden > exposed_transfer(analysis))
+		hidden = exposed_transfer(analysis);
 	if (whatif->step <= 0 || hidden * 2 <= whatif->step)
 		return;
 	np_say(buf,

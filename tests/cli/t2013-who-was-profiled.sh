@@ -29,6 +29,12 @@ for form in text db; do
 	run "$npuprof" whatif -d "$work/run" -f json
 	expect_equal "$(verdict)" withheld
 
+	behaviour "what they waited for nobody is not called transfer ($form)"
+	make --ranks 8 --slow-rank 5:4 --omit-ranks 2-7 --format $form
+	run "$npuprof" cluster -d "$work/run" -o "$work/out"
+	expect_stdout_says 'withheld: nothing tells how many ranks' 'of all waiting'
+	expect_stdout_lacks 'transfers take'
+
 	behaviour "a culprit among all ranks is named although nothing tells that these are all ($form)"
 	make --ranks 4 --slow-rank 2:1.5 --format $form
 	run "$npuprof" cluster -d "$work/run" -o "$work/out"
