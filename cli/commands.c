@@ -21,6 +21,7 @@ extern const struct np_cmd np_cmd_memory;
 extern const struct np_cmd np_cmd_report;
 extern const struct np_cmd np_cmd_rules;
 extern const struct np_cmd np_cmd_timeline;
+extern const struct np_cmd np_cmd_watch;
 extern const struct np_cmd np_cmd_whatif;
 
 const struct np_cmd *const np_commands[] = {
@@ -33,6 +34,7 @@ const struct np_cmd *const np_commands[] = {
 	&np_cmd_timeline,
 	&np_cmd_memory,
 	&np_cmd_history,
+	&np_cmd_watch,
 	&np_cmd_rules,
 	&np_cmd_mcp,
 	&np_cmd_collect,

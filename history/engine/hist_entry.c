@@ -28,7 +28,7 @@ static const char *text_of(const struct entry_work *entry, np_str id)
 
 /* --- the run --------------------------------------------------------------------------------- */
 
-static np_ns newest_file(const struct np_run *run)
+np_ns hist_newest_file(const struct np_run *run)
 {
 	np_ns newest = NP_UNKNOWN;
 
@@ -64,7 +64,7 @@ static np_ns time_of(const struct entry_work *entry)
 		}
 	}
 	if (first == NP_UNKNOWN)
-		first = newest_file(run);
+		first = hist_newest_file(run);
 	return first == NP_UNKNOWN ? entry->words->now : first;
 }
 

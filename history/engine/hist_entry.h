@@ -11,6 +11,7 @@
  */
 struct np_analysis;
 struct np_frequencies;
+struct np_run;
 
 struct hist_entry_words {
 	const char *job;
@@ -25,5 +26,8 @@ struct hist_entry_words {
 int hist_entry_make(const struct np_analysis *analysis, const struct np_frequencies *frequencies,
 		    const struct hist_entry_words *words, struct hist_store **ret,
 		    struct np_err *err) NP_MUST_USE;
+
+/* When a file of the run was changed last; NP_UNKNOWN where none is there. */
+np_ns hist_newest_file(const struct np_run *run);
 
 #endif /* HIST_ENTRY_H */

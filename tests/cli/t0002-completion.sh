@@ -39,6 +39,7 @@ expect_stdout <<-END
 	timeline
 	memory
 	history
+	watch
 	rules
 	mcp
 	collect

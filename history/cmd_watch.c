@@ -1,0 +1,583 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `npuprof watch`: follow a directory into which captures arrive, and say what each shows. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/command/cmd.h"
+#include "cli/command/common.h"
+#include "cli/command/output.h"
+#include "cli/prepare/prepare.h"
+#include "engine/hist_entry.h"
+#include "engine/watch_windows.h"
+#include "present/watch_lines.h"
+
+#include "npuprof/dirs.h"
+#include "npuprof/lock.h"
+#include "npuprof/run.h"
+#include "npuprof/temporary.h"
+#include "npuprof/text.h"
+
+/* A command that was told of a verdict ends within this. */
+#define COMMAND_S 60
+
+struct watch_options {
+	struct np_common common;
+	struct np_opt_list dirs;
+	struct np_opt_list picks;
+	const char *store;
+	const char *job;
+	const char *lines;
+	const char *metrics;
+	const char *on_verdict;
+	int64_t interval;
+	int64_t settle;
+	bool once;
+};
+
+static const char *const formats[] = { "table", "json", NULL };
+
+static const struct np_opt own_options[] = {
+	{
+		.name = "store",
+		.kind = NP_OPT_TEXT,
+		.offset = offsetof(struct watch_options, store),
+		.value = "FILE",
+		.help = "the history that every window is added to, and that says which are known",
+		.preset_words = "NPUPROF_HISTORY of the environment",
+	},
+	{
+		.name = "job",
+		.kind = NP_OPT_TEXT,
+		.offset = offsetof(struct watch_options, job),
+		.value = "NAME",
+		.help = "the job that the windows belong to",
+		.preset_words = "the name of the directory",
+	},
+	{
+		.name = "interval",
+		.kind = NP_OPT_INTEGER,
+		.offset = offsetof(struct watch_options, interval),
+		.value = "S",
+		.help = "look for new windows every S seconds",
+		.preset = "10",
+		.low = 1,
+		.high = 86400,
+	},
+	{
+		.name = "settle",
+		.kind = NP_OPT_INTEGER,
+		.offset = offsetof(struct watch_options, settle),
+		.value = "S",
+		.help = "a window is complete when none of its files has changed for S seconds",
+		.preset = "5",
+		.low = 0,
+		.high = 86400,
+	},
+	{
+		.name = "once",
+		.kind = NP_OPT_FLAG,
+		.offset = offsetof(struct watch_options, once),
+		.help = "analyse the windows that are there, and end",
+	},
+	{
+		.name = "lines",
+		.kind = NP_OPT_TEXT,
+		.offset = offsetof(struct watch_options, lines),
+		.value = "FILE",
+		.help = "append a line of JSON for each window, each once, whatever ends the watch",
+	},
+	{
+		.name = "metrics",
+		.kind = NP_OPT_TEXT,
+		.offset = offsetof(struct watch_options, metrics),
+		.value = "FILE",
+		.help = "write the figures of the newest window for the textfile collector of Prometheus",
+	},
+	{
+		.name = "on-verdict",
+		.kind = NP_OPT_TEXT,
+		.offset = offsetof(struct watch_options, on_verdict),
+		.value = "COMMAND",
+		.help = "run this by the shell when a verdict becomes or ceases to be significant, with "
+			"the line of JSON on its standard input",
+	},
+	{
+		.letter = 'f',
+		.name = "format",
+		.kind = NP_OPT_CHOICE,
+		.offset = offsetof(struct watch_options, common.format),
+		.value = "FORMAT",
+		.help = "print a line for each window as",
+		.choices = formats,
+		.preset = "table",
+	},
+};
+
+static const struct np_opt_group groups[] = {
+	{ "Watching", own_options, NP_COUNT(own_options), 0 },
+	NP_GROUP_RUNNING(struct watch_options, common),
+	NP_GROUP_GENERAL,
+};
+
+static const struct np_opt_operand operand = {
+	.option = { .kind = NP_OPT_LIST,
+		    .fill = NP_FILL_DIRECTORY,
+		    .value = "DIR",
+		    .offset = offsetof(struct watch_options, dirs) },
+	.least = 1,
+	.most = 1,
+};
+
+static int cmd_watch(int argc, const char *const *argv);
+
+const struct np_cmd np_cmd_watch = {
+	.name = "watch",
+	.topic = "Analysing a run",
+	.synopsis = "[options] DIR",
+	.summary =
+		"follow a directory of captures: a line for each, and who is to blame since when",
+	.about =
+		"Every subdirectory of DIR is a window, or every window-N of the jobs that the collector "
+		"has put there. A new one is analysed when its files have stopped changing, added to the "
+		"history, and told in a line; a verdict is told when it becomes or ceases to be "
+		"significant. Ends with SIGINT or SIGTERM when the window in hand is done; started "
+		"again it goes on where it was.",
+	.run = cmd_watch,
+	.options = { .groups = groups, .count = NP_COUNT(groups), .operand = &operand },
+	.statuses = NP_EXITS_PARTIAL,
+};
+
+/* --- ending ---------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t ending;
+
+static void end(int signal_number)
+{
+	(void)signal_number;
+	ending = 1;
+}
+
+/* The window in hand is finished first; who is in a hurry asks twice. */
+static void catch_signals(void)
+{
+	struct sigaction action = { .sa_handler = end, .sa_flags = (int)SA_RESETHAND };
+
+	(void)sigaction(SIGINT, &action, NULL);
+	(void)sigaction(SIGTERM, &action, NULL);
+}
+
+/* --- state ----------------------------------------------------------------------------------- */
+
+struct known_window {
+	char *name;
+	char fingerprint[17]; /* of one that failed; "" of one that is in the store */
+};
+
+struct watch {
+	const struct watch_options *options;
+	const char *dir;
+	const char *store;
+	const char *job;
+	NP_VEC(struct known_window) known;
+	char *cause; /* that the newest window names; NULL for none */
+	int64_t analysed;
+	int64_t failed;
+};
+
+static np_ns now(void)
+{
+	struct timespec time;
+
+	(void)clock_gettime(CLOCK_REALTIME, &time);
+	return (np_ns)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+static const struct known_window *find_known(const struct watch *watch, const char *name)
+{
+	/* The newest are asked for most. */
+	for (size_t i = watch->known.count; i-- > 0;) {
+		if (strcmp(watch->known.item[i].name, name) == 0)
+			return &watch->known.item[i];
+	}
+	return NULL;
+}
+
+static int remember(struct watch *watch, const char *name, const char *fingerprint,
+		    struct np_err *err)
+{
+	struct known_window *known = np_vec_add(&watch->known, err);
+
+	if (!known || !(known->name = strdup(name)))
+		return np_fail_nomem(err, "windows");
+	(void)snprintf(known->fingerprint, sizeof(known->fingerprint), "%s", fingerprint);
+	return NP_OK;
+}
+
+static void release(struct watch *watch)
+{
+	for (size_t i = 0; i < watch->known.count; i++)
+		free(watch->known.item[i].name);
+	np_vec_release(&watch->known);
+	free(watch->cause);
+}
+
+/* --- telling --------------------------------------------------------------------------------- */
+
+/* The number of the last run in the file of lines; a line that was not finished is cut off. */
+static int read_last(const char *path, int64_t *ret, struct np_err *err)
+{
+	FILE *file = fopen(path, "re");
+	char *line = NULL;
+	size_t room = 0;
+	off_t whole = 0;
+	ssize_t length;
+
+	*ret = 0;
+	if (!file)
+		return errno == ENOENT ? NP_OK : np_fail_errno(err, "read", path);
+	while ((length = getline(&line, &room, file)) > 0 && line[length - 1] == '\n') {
+		int64_t run = watch_line_run(line, (size_t)length);
+
+		if (run == NP_UNKNOWN) {
+			free(line);
+			(void)fclose(file);
+			return np_fail(
+				err, NP_E_FORMAT,
+				"'%s' has other lines than those of the watch: give another --lines",
+				path);
+		}
+		*ret = run > *ret ? run : *ret;
+		whole += length;
+	}
+	free(line);
+	(void)fclose(file);
+	return length > 0 && truncate(path, whole) != 0 ? np_fail_errno(err, "write", path) : NP_OK;
+}
+
+static int append_line(const char *path, const struct np_buf *text, struct np_err *err)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+	size_t done = 0;
+
+	while (fd >= 0 && done < text->length) {
+		ssize_t wrote = write(fd, text->text + done, text->length - done);
+
+		if (wrote < 0 && errno == EINTR)
+			continue;
+		if (wrote <= 0)
+			break;
+		done += (size_t)wrote;
+	}
+	if (fd < 0 || done < text->length) {
+		int rc = np_fail_errno(err, "write", path);
+
+		if (fd >= 0)
+			(void)close(fd);
+		return rc;
+	}
+	return close(fd) == 0 ? NP_OK : np_fail_errno(err, "write", path);
+}
+
+static void feed(int fd, const struct np_buf *text)
+{
+	size_t done = 0;
+
+	while (done < text->length) {
+		ssize_t wrote = write(fd, text->text + done, text->length - done);
+
+		/* Who does not read is not forced to. */
+		if (wrote <= 0 && errno != EINTR)
+			break;
+		done += wrote > 0 ? (size_t)wrote : 0;
+	}
+	(void)close(fd);
+}
+
+/* Run the command of --on-verdict with the line on its standard input, at most for a while. */
+static void tell_command(const char *command, const struct np_buf *text)
+{
+	const struct timespec moment = { .tv_nsec = 10000000 };
+	int ends[2];
+	int status = 0;
+	pid_t child;
+
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return;
+	child = fork();
+	if (child == 0) {
+		(void)dup2(ends[0], STDIN_FILENO);
+		(void)signal(SIGINT, SIG_DFL);
+		(void)signal(SIGTERM, SIG_DFL);
+		(void)execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+		_exit(127);
+	}
+	(void)close(ends[0]);
+	feed(ends[1], text);
+	for (int i = 0; child > 0 && waitpid(child, &status, WNOHANG) == 0; i++) {
+		if (i == COMMAND_S * 100)
+			(void)kill(child, SIGKILL);
+		(void)nanosleep(&moment, NULL);
+	}
+	if (child < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+		(void)np_report(0, "--on-verdict '%s' failed", command);
+}
+
+/* What a run of the store names; NULL for nobody. */
+static const char *named(const struct hist_store *store, const struct hist_run *run)
+{
+	const char *what = hist_text(store, run->what);
+
+	if (!watch_names_cause(store, run))
+		return NULL;
+	return what ? what : hist_text(store, run->verdict);
+}
+
+/* Compare with the window before, and make it the one before. */
+static int take_news(struct watch *watch, struct watch_line *line, char **ret_before,
+		     struct np_err *err)
+{
+	const char *cause = named(line->store, &line->store->runs.item[line->run]);
+	char *kept = NULL;
+
+	if (cause && (!watch->cause || strcmp(cause, watch->cause) != 0))
+		line->news = WATCH_BECAME;
+	else if (!cause && watch->cause)
+		line->news = WATCH_CEASED;
+	line->before = watch->cause;
+	if (cause && !(kept = strdup(cause)))
+		return np_fail_nomem(err, "a verdict");
+	*ret_before = watch->cause;
+	watch->cause = kept;
+	return NP_OK;
+}
+
+static int print_line(const struct watch *watch, const struct watch_line *line,
+		      const struct np_buf *json)
+{
+	struct np_buf text = NP_BUF_INIT;
+
+	if (watch->options->common.format == NP_OUTPUT_JSON)
+		np_buf_add_bytes(&text, json->text, json->length);
+	else
+		watch_say(&text, line);
+	if (np_output_release(&text) != 0)
+		return NP_E_IO;
+	return fflush(np_output_stream()) == 0 ? NP_OK : NP_E_IO;
+}
+
+/* Tell of a run: `again` one that was analysed before, of which only the file of lines may lack. */
+static int tell(struct watch *watch, struct watch_line *line, int64_t last, bool again,
+		struct np_err *err)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf json = NP_BUF_INIT;
+	const struct watch_options *options = watch->options;
+	char *before = NULL;
+	int rc = take_news(watch, line, &before, err);
+
+	if (rc == NP_OK) {
+		watch_put_json(&json, line);
+		rc = np_buf_check(&json, err);
+	}
+	if (rc == NP_OK && options->lines && line->id > last)
+		rc = append_line(options->lines, &json, err);
+	if (rc == NP_OK && !again && print_line(watch, line, &json) < 0)
+		rc = np_fail(err, NP_E_IO, "%s", "");
+	if (rc == NP_OK && !again && options->metrics)
+		rc = np_write_file(options->metrics, watch_write_metrics,
+				   &(struct watch_metrics){ line, watch->analysed, watch->failed },
+				   err);
+	if (rc == NP_OK && !again && options->on_verdict && line->news != WATCH_SAME)
+		tell_command(options->on_verdict, &json);
+	free(before);
+	return rc;
+}
+
+/* --- windows --------------------------------------------------------------------------------- */
+
+static int analyse(struct watch *watch, const struct np_common *common, const char *name,
+		   struct np_run *run, struct np_err *err)
+{
+	NP_CLEANUP(np_analysis_freep) struct np_analysis *analysis = NULL;
+	NP_CLEANUP(hist_store_freep) struct hist_store *entry = NULL;
+	char label[4096];
+	const char *labels[1] = { label };
+	struct hist_entry_words words = { .job = watch->job,
+					  .dir = common->dirs.item[0],
+					  .labels = labels,
+					  .label_count = 1,
+					  .now = now() };
+	struct watch_line line = { 0 };
+	bool is_known = false;
+	int rc = prepare_loaded(common, run, err);
+
+	if (rc < 0) {
+		np_run_free(run);
+		return rc;
+	}
+	(void)snprintf(label, sizeof(label), "window=%s", name);
+	rc = prepare_measures(common, run, &analysis, err);
+	if (rc == NP_OK)
+		rc = hist_entry_make(analysis, NULL, &words, &entry, err);
+	if (rc == NP_OK)
+		rc = hist_store_add(watch->store, entry, &line.id, &is_known, err);
+	/* Others may add to the history while this one waits. */
+	np_lock_release_all();
+	if (rc < 0 || is_known)
+		return rc;
+	watch->analysed++;
+	line.store = entry;
+	return tell(watch, &line, 0, false, err);
+}
+
+/* A window that is new: wait until it is whole, then analyse it. Failures of ours are returned. */
+static int look_at(struct watch *watch, const char *name, struct np_err *err)
+{
+	struct np_common common = watch->options->common;
+	char *path = np_join_path(watch->dir, name);
+	const char *dirs[1] = { path };
+	const struct known_window *known = find_known(watch, name);
+	struct np_run *run = NULL;
+	char fingerprint[17] = "";
+	int rc;
+
+	if (!path)
+		return np_fail_nomem(err, "windows");
+	common.dirs = (struct np_opt_list){ .item = dirs, .count = 1, .capacity = 1 };
+	common.quiet = true;
+	rc = prepare_found(&common, &watch->options->picks, &run, err);
+	if (rc == NP_OK)
+		np_run_fingerprint(run, fingerprint);
+	/* Not there yet, still being written, or as broken as before. */
+	if (rc < 0 || (known && strcmp(known->fingerprint, fingerprint) == 0) ||
+	    now() - hist_newest_file(run) < watch->options->settle * INT64_C(1000000000)) {
+		np_run_free(run);
+		free(path);
+		return rc == NP_E_NOMEM ? rc : NP_OK;
+	}
+	rc = analyse(watch, &common, name, run, err);
+	free(path);
+	if (rc == NP_E_NOMEM || rc == NP_E_IO || rc == NP_E_BUSY)
+		return rc;
+	if (rc < 0) {
+		watch->failed++;
+		(void)np_report(0, "%s: %s", name, err->text);
+		return remember(watch, name, fingerprint, err);
+	}
+	return remember(watch, name, "", err);
+}
+
+static int look(struct watch *watch, struct np_err *err)
+{
+	struct watch_windows windows = { 0 };
+	int rc = watch_windows_list(watch->dir, &windows, err);
+
+	for (size_t i = 0; i < windows.list.count && rc == NP_OK && !ending; i++) {
+		const struct known_window *known = find_known(watch, windows.list.item[i].name);
+
+		if (!known || known->fingerprint[0] != '\0')
+			rc = look_at(watch, windows.list.item[i].name, err);
+	}
+	watch_windows_release(&windows);
+	return rc;
+}
+
+/* What an earlier watch has done: its windows are known, and the file of lines gets what it lacks.
+ */
+static int go_on(struct watch *watch, struct np_err *err)
+{
+	NP_CLEANUP(hist_store_freep) struct hist_store *store = NULL;
+	int64_t last = 0;
+	int64_t id = 0;
+	int rc = hist_store_read(watch->store, &store, err);
+
+	if (rc == NP_E_NOTFOUND)
+		rc = NP_OK;
+	if (rc == NP_OK && watch->options->lines)
+		rc = read_last(watch->options->lines, &last, err);
+	/* In the order in which they were added, which is not that of their times. */
+	while (rc == NP_OK && store) {
+		size_t next = SIZE_MAX;
+		const char *window;
+
+		for (size_t i = 0; i < store->runs.count; i++) {
+			if (store->runs.item[i].id > id &&
+			    strcmp(hist_text(store, store->runs.item[i].job), watch->job) == 0 &&
+			    (next == SIZE_MAX ||
+			     store->runs.item[i].id < store->runs.item[next].id))
+				next = i;
+		}
+		if (next == SIZE_MAX)
+			break;
+		id = store->runs.item[next].id;
+		window = hist_label_of(store, next, "window");
+		if (!window)
+			continue;
+		rc = remember(watch, window, "", err);
+		if (rc == NP_OK)
+			rc = tell(watch,
+				  &(struct watch_line){ .store = store, .run = next, .id = id },
+				  last, true, err);
+	}
+	return rc;
+}
+
+static int watch_dir(struct watch *watch, struct np_err *err)
+{
+	const struct timespec pause = { .tv_sec = (time_t)watch->options->interval };
+	int rc;
+
+	if (!np_is_directory(watch->dir))
+		return np_fail(err, NP_E_USAGE, "'%s' is no directory", watch->dir);
+	rc = go_on(watch, err);
+	catch_signals();
+	while (rc == NP_OK && !ending) {
+		rc = look(watch, err);
+		if (watch->options->once)
+			break;
+		if (rc == NP_OK && !ending)
+			(void)nanosleep(&pause, NULL);
+	}
+	return rc;
+}
+
+static int watch_status(const struct watch_options *options)
+{
+	struct watch watch = { .options = options, .dir = options->dirs.item[0] };
+	char *name = strdup(options->dirs.item[0]);
+	struct np_err err = NP_ERR_INIT;
+	int rc;
+
+	watch.store =
+		options->store && *options->store ? options->store : getenv("NPUPROF_HISTORY");
+	if (!watch.store || !*watch.store) {
+		free(name);
+		return np_cmd_usage(&np_cmd_watch,
+				    "which store? give --store FILE, or set NPUPROF_HISTORY");
+	}
+	while (name && strlen(name) > 1 && name[strlen(name) - 1] == '/')
+		name[strlen(name) - 1] = '\0';
+	watch.job = options->job ? options->job : name ? np_text_last_part(name) : NULL;
+	rc = watch.job ? watch_dir(&watch, &err) : np_fail_nomem(&err, "options");
+	release(&watch);
+	free(name);
+	if (rc == NP_OK)
+		return watch.failed > 0 ? NP_EXIT_PARTIAL : NP_EXIT_DONE;
+	return rc == NP_E_USAGE ? np_cmd_usage(&np_cmd_watch, "%s", err.text)
+				: np_report(NP_EXIT_FAILED, "%s", err.text);
+}
+
+static int cmd_watch(int argc, const char *const *argv)
+{
+	struct watch_options options = { 0 };
+	int status;
+
+	if (np_cmd_options(&np_cmd_watch, argc, argv, &options, &status))
+		status = watch_status(&options);
+	np_opt_release(&np_cmd_watch.options, &options);
+	return status;
+}

@@ -1,0 +1,131 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The watch: every window that arrives is analysed and told once, whatever ends the watch in between.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+need_program sqlite3 python3
+
+cd "$work" || exit 1
+unset NPUPROF_HISTORY
+
+# make <name> <synth options>...
+make() {
+	local name=$1
+
+	shift
+	"$synth" -q -o "$name" --no-instances --layers 2 --kernels-per-layer 2 --steps 3 "$@" || exit 1
+}
+
+# lines <expression over d>: its values of all lines of the file, in order
+lines() {
+	python3 -c 'import json, sys
+print(" ".join(str(eval(sys.argv[2])) for d in map(json.loads, open(sys.argv[1]))))' watch.jsonl "$1"
+}
+
+watch=("$npuprof" watch in --store runs.db --settle 0 --lines watch.jsonl)
+
+behaviour 'a line for each window, and what becomes and ceases'
+make in/one --ranks 2 --seed 1
+sleep 0.01 # windows are taken in the order of their times
+make in/job/window-1 --ranks 4 --seed 2 --slow-rank 1:1.5
+sleep 0.01
+make in/job/window-2 --ranks 4 --seed 3
+mkdir in/.hidden in/cluster_analysis_output in/empty
+run "${watch[@]}" --once --metrics metrics --on-verdict 'cat >>told'
+expect_exit 0
+expect_equal "$(grep -v '^  ' stdout | cut -d' ' -f4 | tr '\n' ' ')" 'one: job/window-1: job/window-2: '
+expect_stdout_has 'rank 1 makes the others wait' '  from here on: rank:1' '  no longer: rank:1'
+expect_equal "$(lines 'd["window"]')" 'one job/window-1 job/window-2'
+expect_equal "$(lines 'd["news"]')" 'None became ceased'
+expect_equal "$(wc -l <told)" 2
+run python3 "$NPUPROF_SOURCE/tests/cli/json_schema.py" "$NPUPROF_SOURCE/doc/schema" <(head -n 1 watch.jsonl) <(tail -n 1 watch.jsonl)
+expect_exit 0
+
+behaviour 'figures for Prometheus by its conventions'
+expect 'it has the step in seconds' grep -qE '^npuprof_step_seconds\{job="in"\} 0\.00[0-9]+$' metrics
+expect 'it counts' grep -qx 'npuprof_watch_windows_total{job="in"} 3' metrics
+# Every line is a comment or a sample, and every name has its help and its type before it.
+run python3 - metrics <<'PY'
+import re, sys
+typed = set()
+for line in open(sys.argv[1]):
+    if line.startswith("# TYPE "):
+        typed.add(line.split()[2])
+    elif not line.startswith("# HELP "):
+        name = re.fullmatch(r'([a-z_]+)\{([a-z_]+="(?:[^"\\]|\\.)*",?)*\} -?[0-9.]+\n', line).group(1)
+        assert name in typed, name
+PY
+expect_exit 0
+
+behaviour 'nothing is told twice, and a line that was lost comes back'
+run "${watch[@]}" --once
+expect_exit 0
+expect_no_stdout
+expect_equal "$(wc -l <watch.jsonl)" 3
+truncate -s -30 watch.jsonl # as if it was killed while it wrote
+run "${watch[@]}" --once
+expect_equal "$(lines 'd["window"]')" 'one job/window-1 job/window-2'
+expect_equal "$(lines 'd["news"]')" 'None became ceased'
+
+behaviour 'a window that is still written is left for later, one that is broken is said once'
+make in/late --ranks 2 --seed 4
+run "$npuprof" watch in --store runs.db --settle 3600 --once
+expect_exit 0
+expect_no_stdout
+run "${watch[@]}" --once
+expect_stdout_has 'late: 2 ranks'
+make in/broken --ranks 1 --seed 5
+find in/broken -type f \( -name '*.db' -o -name '*.csv' \) -exec truncate -s 100 {} +
+run "${watch[@]}" --once
+expect_exit 3
+expect_stderr_has 'broken: '
+
+behaviour 'killed at random moments, it loses nothing and tells nothing twice'
+rm -rf in watch.jsonl runs.db
+make model --ranks 1 --seed 6
+info=$(cd model && find . -name 'profiler_info_*.json')
+for i in {1..24}; do
+	# Copies that share all files but one, which makes each another run.
+	mkdir -p in
+	cp -rl model "in/w$i"
+	rm "in/w$i/$info"
+	cp "model/$info" "in/w$i/$info"
+	touch -d "@$((1700000000 + i))" "in/w$i/$info" "in/w$i"
+done
+for try in {1..40}; do
+	"${watch[@]}" --interval 1 >/dev/null 2>&1 &
+	pid=$!
+	# Moments that differ from machine to machine: what must hold holds at any.
+	sleep "0.$((RANDOM % 4))$((RANDOM % 10))"
+	kill -KILL "$pid" 2>/dev/null
+	wait "$pid" 2>/dev/null
+	[[ ! -e watch.jsonl || $(wc -l <watch.jsonl) -lt 24 ]] || break
+done
+run "${watch[@]}" --once
+expect_exit 0
+expect_equal "$(lines 'd["window"]' | tr ' ' '\n' | sort -V | tr '\n' ' ')" "$(printf 'w%s ' {1..24})"
+expect_equal "$(sqlite3 runs.db 'SELECT count(*), count(DISTINCT fingerprint) FROM RUN')" '24|24'
+
+behaviour 'a signal ends it when the window in hand is done'
+cp -r model in/w25
+"${watch[@]}" --interval 1000 >/dev/null 2>err &
+pid=$!
+until [[ $(wc -l <watch.jsonl) -eq 25 ]] || ! kill -0 "$pid"; do
+	sleep 0.05
+done
+kill -TERM "$pid"
+wait "$pid"
+expect_equal "$?" 0
+
+behaviour 'what cannot be is said in a line'
+run "$npuprof" watch nowhere --store runs.db --once
+expect_exit 2
+expect_stderr_has "'nowhere' is no directory"
+run "$npuprof" watch in --once
+expect_exit 2
+expect_stderr_has 'which store? give --store FILE, or set NPUPROF_HISTORY'
+echo something >other.jsonl
+run "$npuprof" watch in --store runs.db --once --lines other.jsonl
+expect_exit 1
+expect_stderr_has "'other.jsonl' has other lines than those of the watch"
+expect_equal "$(cat other.jsonl)" something
