@@ -542,7 +542,8 @@ static const struct action actions[] = {
 	{ "advise", advise, "own", true },
 };
 
-static int look(const struct history_options *options, const struct action *action)
+static int look(const struct history_options *options, const struct action *action,
+		struct np_err *err)
 {
 	NP_CLEANUP(hist_store_freep) struct hist_store *store = NULL;
 	const struct hist_choice choice = { .job = options->job,
@@ -555,17 +556,55 @@ static int look(const struct history_options *options, const struct action *acti
 						 options->figure ? options->figure : action->figure,
 					 .width = np_output_width(stdout),
 					 .color = np_common_color(&options->common, stdout) };
-	struct np_err err = NP_ERR_INIT;
-	int rc = hist_store_read(options->store, &store, &err);
+	int rc = hist_store_read(options->store, &store, err);
 
 	report.store = store;
 	if (rc == NP_OK && action->selects) {
-		rc = hist_select(store, &choice, &selection, &err);
+		rc = hist_select(store, &choice, &selection, err);
 		report.selection = &selection;
 	}
 	if (rc == NP_OK)
-		rc = action->show(options, &report, &err);
+		rc = action->show(options, &report, err);
 	hist_selection_release(&selection);
+	return rc;
+}
+
+/* Advise names as many as the command does. */
+#define LOOK_HOSTS 5
+
+int np_history_write(const struct np_history_look *question, FILE *stream, struct np_err *err)
+{
+	const struct history_options options = { .common = { .format = NP_OUTPUT_JSON,
+							     .no_color = true },
+						 .store = store_of(question->store),
+						 .figure = question->figure,
+						 .job = question->job,
+						 .last = question->last,
+						 .hosts = LOOK_HOSTS };
+	const struct action *action = NULL;
+	FILE *before;
+	int rc;
+
+	for (size_t i = 0; i < NP_COUNT(actions) && !action; i++) {
+		if (strcmp(actions[i].name, question->action) == 0)
+			action = &actions[i];
+	}
+	if (!options.store || !*options.store)
+		return np_fail(err, NP_E_USAGE,
+			       "which store? give --store FILE, or set NPUPROF_HISTORY");
+	if (!action)
+		return np_fail(err, NP_E_USAGE, "unknown action '%s'", question->action);
+	before = np_output_divert(stream);
+	rc = look(&options, action, err);
+	(void)np_output_divert(before);
+	return rc;
+}
+
+static int run_look(const struct history_options *options, const struct action *action)
+{
+	struct np_err err = NP_ERR_INIT;
+	int rc = look(options, action, &err);
+
 	return rc < 0 ? failed(&err) : rc;
 }
 
@@ -613,7 +652,7 @@ static int history(struct history_options *options)
 		return prune(options);
 	for (size_t i = 0; i < NP_COUNT(actions); i++) {
 		if (strcmp(actions[i].name, name) == 0)
-			return look(options, &actions[i]);
+			return run_look(options, &actions[i]);
 	}
 	return np_cmd_usage(&np_cmd_history,
 			    "unknown action '%s'; it is one of add, list, trend, effects, advise, "

@@ -11,6 +11,7 @@
 
 struct mcp_options {
 	struct np_opt_list dirs;
+	const char *store;
 	int64_t jobs;
 };
 
@@ -23,6 +24,14 @@ static const struct np_opt own_options[] = {
 		.offset = offsetof(struct mcp_options, dirs),
 		.value = "DIR",
 		.help = "runs below DIR can be asked about, and nothing else; may be repeated",
+	},
+	{
+		.name = "store",
+		.kind = NP_OPT_TEXT,
+		.offset = offsetof(struct mcp_options, store),
+		.value = "FILE",
+		.help = "the store of npuprof history that can be asked about",
+		.preset_words = "NPUPROF_HISTORY of the environment",
 	},
 	{
 		.letter = 'j',
@@ -213,8 +222,10 @@ static int run(const struct mcp_options *options)
 	if (mcp_runs_init(&runs, &options->dirs, (size_t)options->jobs, &err) < 0)
 		status = err.code == NP_E_USAGE ? np_cmd_usage(&np_cmd_mcp, "%s", err.text)
 						: np_report(NP_EXIT_FAILED, "%s", err.text);
-	else
+	else {
+		runs.store = options->store;
 		status = serve(&catalog);
+	}
 	mcp_runs_release(&runs);
 	return status;
 }

@@ -16,6 +16,7 @@
 #include "npuprof/query.h"
 #include "npuprof/rank.h"
 #include "npuprof/run.h"
+#include "npuprof/run_history.h"
 #include "npuprof/run_info.h"
 #include "npuprof/timeline_slice.h"
 
@@ -282,15 +283,15 @@ static void put_some(struct mcp_answer *answer, const struct np_json *doc, const
 	np_jsonout_release(&out);
 }
 
-/* What a writer of documents writes about a run, read back. */
-static int make_document(struct mcp_run *run,
-			 int (*write)(struct mcp_run *run, FILE *stream, struct np_err *err),
+/* What a writer of documents writes, read back. */
+static int make_document(const void *context,
+			 int (*write)(const void *context, FILE *stream, struct np_err *err),
 			 struct np_json **ret, struct np_err *err)
 {
 	char *bytes = NULL;
 	size_t size = 0;
 	FILE *stream = open_memstream(&bytes, &size);
-	int rc = stream ? write(run, stream, err) : np_fail_nomem(err, "an answer");
+	int rc = stream ? write(context, stream, err) : np_fail_nomem(err, "an answer");
 
 	if (stream && fclose(stream) != 0 && rc == NP_OK)
 		rc = np_fail_nomem(err, "an answer");
@@ -330,8 +331,10 @@ static int list_runs(struct mcp_call *call, struct np_buf *buf, struct np_err *e
 	return rc;
 }
 
-static int write_info(struct mcp_run *run, FILE *stream, struct np_err *err)
+static int write_info(const void *context, FILE *stream, struct np_err *err)
 {
+	const struct mcp_run *run = context;
+
 	return np_run_info_write(run->analysis->run, run->path, stream, err);
 }
 
@@ -715,8 +718,10 @@ static void put_processes(struct mcp_answer *answer, const struct np_json *event
 	np_jsonout_release(&out);
 }
 
-static int write_slice(struct mcp_run *run, FILE *stream, struct np_err *err)
+static int write_slice(const void *context, FILE *stream, struct np_err *err)
 {
+	const struct mcp_run *run = context;
+
 	return np_timeline_slice_write(run->analysis, stream, err);
 }
 
@@ -737,6 +742,48 @@ static int timeline_slice(struct mcp_call *call, struct np_buf *buf, struct np_e
 		"processes; the whole file: npuprof timeline --slice");
 	put_processes(&answer, doc);
 	put_items(&answer, "events", doc, is_wanted_event, call);
+	return mcp_answer_end(&answer, err);
+}
+
+static int write_history(const void *context, FILE *stream, struct np_err *err)
+{
+	return np_history_write(context, stream, err);
+}
+
+static int history(struct mcp_call *call, struct np_buf *buf, struct np_err *err)
+{
+	static const struct {
+		const char *action;
+		const char *list;
+	} lists[] = { { "list", "runs" },
+		      { "trend", "series" },
+		      { "effects", "effects" },
+		      { "advise", "machines" } };
+	const struct mcp_runs *runs = call->context;
+	const char *action = text_of(call, "action");
+	const struct np_history_look look = { .store = runs->store,
+					      .action = action ? action : "list",
+					      .figure = text_of(call, "figure"),
+					      .job = text_of(call, "job"),
+					      .last = integer_of(call, "last", 0) };
+	NP_CLEANUP(np_json_freep) struct np_json *doc = NULL;
+	struct np_json_entry entry = NP_JSON_ENTRY_INIT;
+	const char *list = NULL;
+	struct mcp_answer answer;
+	int rc = begin_answer(call, &answer, buf, err);
+
+	if (rc == NP_OK)
+		rc = make_document(&look, write_history, &doc, err);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < NP_COUNT(lists); i++)
+		list = strcmp(lists[i].action, look.action) == 0 ? lists[i].list : list;
+	mcp_answer_text(&answer, "units", "_ns: nanoseconds of a step unless it says otherwise");
+	while (np_json_next(doc, &entry)) {
+		if (strcmp(entry.key, list) != 0)
+			put_some(&answer, doc, entry.key);
+	}
+	put_items(&answer, list, np_json_member(doc, list), NULL, call);
 	return mcp_answer_end(&answer, err);
 }
 
@@ -819,6 +866,16 @@ const struct mcp_tool mcp_tools[] = {
 										"long\"}," PAGE,
 		 ""),
 	  timeline_slice },
+	{ "history", "Runs over time",
+	  "What npuprof history keeps of earlier runs: list; trend (the course of a figure and when it changed); "
+	  "effects (what roles and what machines cause); advise (which hosts or devices to drain first).",
+	  SCHEMA(CHOICE("action", "\"list\",\"trend\",\"effects\",\"advise\"") "," TEXT("figure", "of trend and effects: step, computing, comm/NAME/wait, rank:R/computing ...") "," TEXT(
+			 "job",
+			 "whose runs; the job of the newest run by default") ","
+									     "\"last\":{\"type\":\"integer\",\"minimum\":1,\"description\":\"only the newest so many "
+									     "runs\"}," PAGE,
+		 ""),
+	  history },
 };
 const size_t mcp_tool_count = NP_COUNT(mcp_tools);
 

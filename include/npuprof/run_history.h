@@ -9,7 +9,9 @@
  * What `npuprof history judge` does, for other commands with the same question
  * (compare --baseline history).
  */
-#include "npuprof/base.h"
+#include "npuprof/err.h"
+
+#include <stdio.h>
 
 struct np_common;
 struct np_opt_list;
@@ -26,5 +28,18 @@ struct np_history_question {
 
 /* Prints the judgement. Returns the exit status: 4 if the gate fails. */
 int np_history_judge(const struct np_history_question *question);
+
+/* A look at the store, for other commands. */
+struct np_history_look {
+	const char *store;  /* a file; NULL: NPUPROF_HISTORY of the environment */
+	const char *action; /* list, trend, effects or advise */
+	const char *figure; /* of trend and effects; NULL: as the command */
+	const char *job;    /* NULL: that of the newest run */
+	int64_t last;       /* the newest so many runs; 0: all */
+};
+
+/* The document that the command prints with -f json. NP_E_USAGE for another action, or no store. */
+int np_history_write(const struct np_history_look *look, FILE *stream, struct np_err *err)
+	NP_MUST_USE;
 
 #endif /* NP_RUN_HISTORY_H */

@@ -122,7 +122,7 @@ for revision in 2026-07-28 2025-11-25; do
 	[ "$revision" = 2025-11-25 ] || begin="begin True {'tools': {}, 'resources': {}} True private"
 	expect_stdout <<EOF
 $begin
-tools list_runs info verdict cluster_section whatif findings explain_rule compare query timeline_slice
+tools list_runs info verdict cluster_section whatif findings explain_rule compare query timeline_slice history
 schemas True True
 resource npuprof://guide True True
 runs ['even:4', 'slow:4']
@@ -288,6 +288,38 @@ run python3 "$work/phases.py" "$npuprof" "$work/phases"
 expect_exit 0
 expect_equal "$(head -n 2 "$work/stdout" | sed 's/: .*//')" "this job has several phases; name one as phase
 rollout"
+
+behaviour 'the history is that of the store named at the start'
+for name in even slow; do
+	run "$npuprof" history add "$work/data/$name" --store "$work/runs.db"
+	expect_exit 0
+done
+for action in list trend effects advise; do
+	"$npuprof" history "$action" --store "$work/runs.db" -f json >"$work/history-$action.json"
+done
+cat >"$work/history.py" <<'EOF'
+import json, os, sys
+sys.path.insert(0, os.path.dirname(__file__))
+from client import Talk
+npuprof, data, work = sys.argv[1:]
+talk = Talk(npuprof, "-d", data, "--store", work + "/runs.db")
+for action, member in (("list", "runs"), ("trend", "series"), ("effects", "effects"), ("advise", "machines")):
+    page = talk.call("history", action=action, max_bytes=50000)
+    expected = json.load(open(f"{work}/history-{action}.json"))
+    print(action, page[member] == expected[member], all(page[k] == v for k, v in expected.items() if not isinstance(v, list)))
+print(talk.call("history", action="prune"))
+print("status", *talk.end())
+EOF
+run python3 "$work/history.py" "$npuprof" "$work/data" "$work"
+expect_exit 0
+expect_stdout <<'EOF'
+list True True
+trend True True
+effects True True
+advise True True
+argument 'action' is none of those that tools/list names
+status 0 b''
+EOF
 
 behaviour 'a directory that is not there, or none, is a line'
 run "$npuprof" mcp -d "$work/nowhere"
