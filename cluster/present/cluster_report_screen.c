@@ -217,7 +217,11 @@ static void put_charged(struct np_grid *grid, const struct cluster_report *repor
 
 	np_grid_printf(grid, "rank %" PRId32, rank);
 	np_grid_cell(grid, np_lang_text(np_cause_name(np_root_cause_main(causes, index))));
-	put_gain(grid, report->analysis, np_whatif_saved(&report->analysis->whatif, rank));
+	/* Who is earlier waits longer for those that were not profiled and set the pace. */
+	put_gain(grid, report->analysis,
+		 report->analysis->verdict.kind == NP_VERDICT_NOT_PROFILED
+			 ? NP_UNKNOWN
+			 : np_whatif_saved(&report->analysis->whatif, rank));
 	np_grid_duration(grid, causes->ranks[index].charge);
 	put_share(grid, causes->ranks[index].charge, charges->total);
 	np_say(&last, "{1} of {2}", NP_SAID_INT(charged->last_arrivals),
