@@ -11,16 +11,16 @@ chinese_allowed+='|inner|full|stack|lifetime|marks|period|none|range|auto|static
 chinese_allowed+='|between|compute|comm|wait|transfer|free|memcpy|other|unknown|tiny|python|options|rm|reduce|bucket|dtype'
 chinese_allowed+='|all-reduce|host-gaps|hide-comm|micro-batch|virtual|parquet|tar|mask|ng|cann|acl|mpi|tcp|inapp|after|never|now|light|step_start|waterfall|structure|estimate|true|false'
 chinese_allowed+='|cn|en|zh|shell|msprof-analyze|npuprof-collect|api|kernel-type|module|operator|enable|explicit|hccl|helper|node-leaders'
-chinese_allowed+='|stamp|sync|time|bedding|toolkit|default|allreduce|removed'
+chinese_allowed+='|stamp|sync|time|toolkit|default|allreduce|removed'
 chinese_allowed+='|kernels-per-layer|schedule|frequency|experts|reserved|active|requested|notebook|code|message|suggestion|gain'
 chinese_allowed+='|overall|communication|computation|scheduling|comparison|group|role|schema|key|value|break|partition|device|to'
 chinese_allowed+='|history|watch|judge|window|add|trend|effects|advise|prune|own|computing|idle|charge'
 
 # untranslated [file]: words of a screen that are neither allowed nor a name, an option, a path, a command to paste, SQL
-# or something that is quoted
+# or something that is quoted; nor the tail of a name that was cut
 untranslated() {
 	LC_ALL=C sed -E -e "s/'[^']*'//g" -e '/\xef\xbc\x9a +(npuprof|mpirun) /d' -e '/MindStudio Insight:/d' \
-		-e '/^ +\[[#w=.mc]+\]$/d' -e 's/-d [^ ]+//g' -e '/^ +(\xe6\x9f\xa5\xe8\xaf\xa2|SELECT|FROM|JOIN|WHERE|GROUP|CASE)/d' \
+		-e '/^ +\[[#w=.mc]+\]$/d' -e 's/-d [^ ]+//g' -e 's/\xe2\x80\xa6[A-Za-z0-9_.]+//g' -e '/^ +(\xe6\x9f\xa5\xe8\xaf\xa2|SELECT|FROM|JOIN|WHERE|GROUP|CASE)/d' \
 		"${1:-$work/stdout}" |
 		LC_ALL=C grep -oE '[][A-Za-z0-9_./=:*<>+%$@#~^&|(){},-]+' | LC_ALL=C sed -E 's/^[({[]+//; s/[]:.,)}]+$//' |
 		LC_ALL=C grep -xE '[A-Za-z]?[a-z]+([,-][a-z]+)*' | tr ',' '\n' | LC_ALL=C grep -vxE "$chinese_allowed" |
