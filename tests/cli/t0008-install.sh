@@ -15,7 +15,7 @@ pages=$(find "$NPUPROF_SOURCE/doc" -name '*.1' | wc -l)
 expect_equal "$(find prefix/share/man/man1 -name '*.1' | wc -l)" "$pages"
 for file in bin/npuprof bin/npuprof-synth include/npuprof_step.h share/pkgconfig/npuprof.pc share/doc/npuprof/LICENSE \
 	share/doc/npuprof/install.md share/bash-completion/completions/npuprof share/zsh/site-functions/_npuprof \
-	share/fish/vendor_completions.d/npuprof.fish share/npuprof/rules/schedule.json; do
+	share/fish/vendor_completions.d/npuprof.fish share/npuprof/rules/schedule.json share/npuprof/ci/gate.sh share/npuprof/skills/SKILL.md; do
 	expect "there is $file" test -s "prefix/$file"
 done
 expect_equal "$(find prefix -name 'libnpuprof_inject.so' | wc -l)" 1
