@@ -72,7 +72,11 @@ if(NP_MPI)
   unset(np_wrapper CACHE)
 endif()
 if(NOT np_mpis)
-  message(STATUS "No MPI was found: npuprof works on one process, npuprof-collect has --coord tcp")
+  set(np_why "no MPI was found")
+  if(NOT NP_MPI)
+    set(np_why "NP_MPI is off")
+  endif()
+  np_left_out("analyses on several processes, and of npuprof-collect all but --coord tcp: ${np_why}")
 endif()
 
 # Analysis on several processes, and launchers that are MPI processes: what npuprof and npuprof-collect load

@@ -25,7 +25,7 @@ if(NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR)
     DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
   install(FILES ${PROJECT_BINARY_DIR}/completion/npuprof.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 else()
-  message(STATUS "Completion scripts are left out: CMAKE_CROSSCOMPILING_EMULATOR would make them")
+  np_left_out("completion scripts: CMAKE_CROSSCOMPILING_EMULATOR would make them")
 endif()
 
 # cmake --build build --target uninstall: the files that the last install wrote.

@@ -507,7 +507,7 @@ static size_t alike(const struct np_job *job, const struct np_buf *said, int ran
 /* Ranks that say the same are named together. */
 static void say_failures(const struct np_job *job, const struct np_buf *said)
 {
-	int64_t *ranks = calloc((size_t)job->world, sizeof(*ranks));
+	int64_t *ranks = calloc((unsigned int)job->world, sizeof(*ranks));
 	size_t failed = 0;
 
 	for (int rank = 0; ranks && rank < job->world; rank++) {

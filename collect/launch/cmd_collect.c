@@ -48,7 +48,7 @@ static int become_collector(int argc, const char *const *argv)
 	free(words);
 	return np_report(NP_EXIT_FAILED,
 			 "cannot execute 'npuprof-collect': %s; it is a part of npuprof that is "
-			 "built where Open MPI is installed",
+			 "built where libsodium is installed",
 			 strerrordesc_np(errno));
 }
 

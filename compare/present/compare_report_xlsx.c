@@ -131,7 +131,17 @@ static int write_file(const struct compare_report *report, bool vendor, const ch
 
 int compare_xlsx(const struct compare_report *report, const char *path, struct np_err *err)
 {
-	return write_file(report, false, path, err);
+	struct np_err why = NP_ERR_INIT;
+	int rc = write_file(report, false, path, &why);
+
+	if (rc == NP_E_NOTFOUND)
+		return np_fail(err, rc,
+			       "cannot write '%s': %s; workbooks need an npuprof that was built "
+			       "with libxlsxwriter, and '-f csv -o DIR' writes the same tables",
+			       path, why.text);
+	if (rc < 0)
+		*err = why;
+	return rc;
 }
 
 /* A sheet as a file of its own. */

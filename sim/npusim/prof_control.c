@@ -201,15 +201,15 @@ static aclError open_session(const struct aclprofConfig *config)
 		.device_count = config->count,
 		.memory = prof_option(ACL_PROF_SYS_HARDWARE_MEM_FREQ) != NULL,
 	};
-	char root[PATH_MAX];
+	char root[PATH_MAX], here[PATH_MAX] = "";
+	int length;
 	aclError rc;
 
 	memcpy(session.devices, config->devices, sizeof(session.devices));
-	if (prof.path[0] == '/' || !getcwd(root, sizeof(root)))
-		(void)snprintf(root, sizeof(root), "%s", prof.path);
-	else if (strlen(root) + strlen(prof.path) + 2 <= sizeof(root))
-		(void)snprintf(root + strlen(root), sizeof(root) - strlen(root), "/%s", prof.path);
-	else
+	if (prof.path[0] != '/' && !getcwd(here, sizeof(here)))
+		here[0] = '\0';
+	length = snprintf(root, sizeof(root), "%s%s%s", here, here[0] ? "/" : "", prof.path);
+	if (length < 0 || (size_t)length >= sizeof(root))
 		return ACL_ERROR_INVALID_FILE;
 	rc = nsim_session_open(root, &session);
 	prof.collecting = rc == ACL_SUCCESS;

@@ -184,9 +184,13 @@ expect_stdout <<-END
 END
 
 if command -v fish >/dev/null; then
+	# fish before 3.5 reads the configuration of the system; that of the user is not in $work.
+	no_config=--no-config
+	env HOME="$work" fish --no-config -c true 2>/dev/null || no_config=
 	# fish_offers <line>: what fish offers for a line
 	fish_offers() {
-		run env HOME="$work" PATH="$NPUPROF_BUILD:$PATH" fish --no-config -c "source '$work/npuprof.fish'; complete -C '$1'"
+		# shellcheck disable=SC2086 # a word or none
+		run env HOME="$work" PATH="$NPUPROF_BUILD:$PATH" fish $no_config -c "source '$work/npuprof.fish'; complete -C '$1'"
 		expect_exit 0
 		expect_no_stderr
 	}

@@ -99,8 +99,6 @@ expect_stderr_has \
 	"bad.scalar: no such column: m" \
 	"bad/view.json:7:32: bad.view: there is no view 'v_nobody'" \
 	"bad.vacuum: rules may only read" \
-	"bad.returning: rules may only read: INSERT v_step is not allowed" \
-	"bad.databases: not authorized" \
 	"bad.reindex: it is no SELECT" \
 	"bad.explain: it is no SELECT" \
 	"bad.file: no such function: readfile" \
@@ -116,6 +114,9 @@ expect_stderr_has \
 	"bad/id.json:2:13: a rule needs an 'id'" \
 	"bad/schema9.json:1:12: 'schema' must be" \
 	"bad/deep.json:1:"
+# SQLite before 3.35 has no RETURNING, and an older one says of a table that it may not open that there is none.
+expect 'RETURNING is refused' grep -qE 'bad\.returning: (rules may only read: INSERT v_step is not allowed|near "RETURNING": syntax error)' stderr
+expect 'names of databases are refused' grep -qE 'bad\.databases: (not authorized|no such table: pragma_database_list)' stderr
 
 behaviour 'a field of another kind than the schema says is told, not passed over'
 sound='"id": "kind.x", "title": "t", "dimension": "overall", "scope": "rank", "query": "SELECT 1 AS rank", "summary": {"n": "count(*)"},

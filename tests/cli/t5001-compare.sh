@@ -105,6 +105,14 @@ expect_exit 0
 expect_file "$work/csv/waterfall.csv"
 expect_file "$work/csv/api.csv"
 
+behaviour 'a program without the library of workbooks says what it needs and what does the same'
+mkdir "$work/alone"
+cp "$npuprof" "$work/alone/npuprof"
+run "$work/alone/npuprof" compare -q --xlsx "$work/alone/out.xlsx" "$work/base" "$work/slow"
+expect_exit 3
+expect_stderr_has "cannot write '$work/alone/out.xlsx'" "built with libxlsxwriter, and '-f csv -o DIR' writes the same tables"
+expect 'nothing is left of it' test "$(ls "$work/alone")" = npuprof
+
 if [[ -e $NPUPROF_BUILD/libnpuprof_xlsx.so ]]; then
 	behaviour 'a workbook has a sheet for each table'
 	run "$npuprof" compare -q --xlsx "$work/out.xlsx" "$work/base" "$work/slow"

@@ -5,22 +5,29 @@
  */
 #include "sql.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sql_connection.h"
 
 static int open_file(const char *path, sqlite3 **ret, struct np_err *err)
 {
+	/* SQLite before 3.39 takes "link/.." for nothing, whatever the link is. */
+	char *file = realpath(path, NULL);
 	struct np_buf uri = NP_BUF_INIT;
 	int rc;
 
+	if (!file)
+		return np_fail(err, NP_E_IO, "cannot open '%s': %s", path, strerror(errno));
 	np_buf_add(&uri, "file:");
-	for (; *path; path++) {
-		if (strchr("?#%", *path))
-			np_buf_printf(&uri, "%%%02X", (unsigned char)*path);
+	for (const char *c = file; *c; c++) {
+		if (strchr("?#%", *c))
+			np_buf_printf(&uri, "%%%02X", (unsigned char)*c);
 		else
-			np_buf_add_char(&uri, *path);
+			np_buf_add_char(&uri, *c);
 	}
+	free(file);
 	np_buf_add(&uri, "?immutable=1");
 	rc = uri.failed
 		     ? SQLITE_NOMEM
@@ -28,7 +35,7 @@ static int open_file(const char *path, sqlite3 **ret, struct np_err *err)
 				       SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX,
 				       NULL);
 	if (rc != SQLITE_OK)
-		rc = np_fail(err, NP_E_IO, "cannot open '%s': %s", uri.text, sqlite3_errstr(rc));
+		rc = np_fail(err, NP_E_IO, "cannot open '%s': %s", path, sqlite3_errstr(rc));
 	np_buf_release(&uri);
 	return rc;
 }

@@ -97,7 +97,7 @@ static int32_t peer_stage(const struct pipeline_stages *stages, uint32_t rank, u
 	peer = np_align_peer(align, rank, index);
 	if (!communicator || peer == 0 || peer == NP_PEERS || peer > communicator->global_count)
 		return -1;
-	return stage_of_member(stages->cluster, communicator, peer - 1);
+	return stage_of_member(stages->cluster, communicator, peer - 1U);
 }
 
 static enum pipeline_role role_of(const struct pipeline_stages *stages, uint32_t rank,

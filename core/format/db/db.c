@@ -247,7 +247,8 @@ static int open_in_place(struct np_db *db, struct np_err *err)
 
 	if (!whole_pages(db->path))
 		return np_db_fail(NULL, SQLITE_CORRUPT, db->path, err);
-	uri = immutable_uri(db->path);
+	/* SQLite before 3.39 takes "link/.." for nothing, whatever the link is. */
+	uri = immutable_uri(db->file);
 	if (!uri)
 		return np_fail_nomem(err, db->path);
 	rc = sqlite3_open_v2(uri, &db->handle,

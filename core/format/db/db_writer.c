@@ -202,6 +202,7 @@ static int open_writer(struct np_db *source, const char *path, struct np_db_writ
 		       struct np_err *err)
 {
 	NP_CLEANUP(np_db_writer_abortp) struct np_db_writer *writer = calloc(1, sizeof(*writer));
+	char *file;
 	int rc;
 
 	if (!writer || !(writer->path = strdup(path)))
@@ -214,9 +215,15 @@ static int open_writer(struct np_db *source, const char *path, struct np_db_writ
 		return np_fail_nomem(err, path);
 	if (!make_file(writer->temporary))
 		return np_fail(err, NP_E_IO, "cannot write '%s': %s", path, strerror(errno));
-	if (sqlite3_open_v2(writer->temporary, &writer->handle,
-			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
-			    NULL) != SQLITE_OK)
+	/* SQLite before 3.39 takes "link/.." for nothing, whatever the link is. */
+	file = realpath(writer->temporary, NULL);
+	if (!file)
+		return np_fail(err, NP_E_IO, "cannot write '%s': %s", path, strerror(errno));
+	rc = sqlite3_open_v2(file, &writer->handle,
+			     SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+			     NULL);
+	free(file);
+	if (rc != SQLITE_OK)
 		return write_fail(writer, err);
 	rc = copy_pages(writer, source, err);
 	if (rc == NP_OK)
