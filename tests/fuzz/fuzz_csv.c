@@ -75,7 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	NP_CLEANUP(np_csv_closep) struct np_csv *b = NULL;
 	struct np_err err_a = NP_ERR_INIT;
 	struct np_err err_b = NP_ERR_INIT;
-	size_t block = size > 0 ? 1 + data[size - 1] % 64 : 1;
+	size_t block = size > 0 ? 1U + data[size - 1] % 64U : 1U;
 	int rc = open_csv(data, size, 0, &a, &err_a);
 
 	must(open_csv(data, size, block, &b, &err_b) == rc);

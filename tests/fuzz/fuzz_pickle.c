@@ -57,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	NP_CLEANUP(np_pickle_closep) struct np_pickle *b = NULL;
 	struct np_err err_a = NP_ERR_INIT;
 	struct np_err err_b = NP_ERR_INIT;
-	size_t block = size > 0 ? 1 + data[size - 1] % 64 : 1;
+	size_t block = size > 0 ? 1U + data[size - 1] % 64U : 1U;
 	np_pickled root_a = 0;
 	np_pickled root_b = 0;
 	size_t seen_a = 0;

@@ -122,7 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	NP_CLEANUP(np_trace_closep) struct np_trace *b = NULL;
 	struct np_err err_a = NP_ERR_INIT;
 	struct np_err err_b = NP_ERR_INIT;
-	size_t block = size > 0 ? 1 + data[size - 1] % 64 : 1;
+	size_t block = size > 0 ? 1U + data[size - 1] % 64U : 1U;
 	int rc = np_trace_open_bytes(data, size, "fuzz", 0, &a, &err_a);
 
 	must(np_trace_open_bytes(data, size, "fuzz", block, &b, &err_b) == rc);
