@@ -7,7 +7,6 @@
 #include "npuprof/text.h"
 
 #include <inttypes.h>
-#include <limits.h>
 
 /* Longer lists end with how many more there are and where to see them. */
 #define MAX_STEPS 6
@@ -75,10 +74,10 @@ static void put_spread(struct np_grid *grid, const struct np_spread *spread, boo
 		put_short_spread(grid, spread);
 		return;
 	}
-	/* The unit is said once where both have the same. */
+	/* The unit is said once where both have the same; a precision below 0 is none. */
 	units[0] = strchrnul(least.text, ' ');
 	units[1] = strchrnul(most.text, ' ');
-	digits = strcmp(units[0], units[1]) == 0 ? (int)(units[0] - least.text) : INT_MAX;
+	digits = strcmp(units[0], units[1]) == 0 ? (int)(units[0] - least.text) : -1;
 	np_grid_printf(grid, "%.*s r%" PRId32 " … %s r%" PRId32, digits, least.text,
 		       spread->least_rank, most.text, spread->most_rank);
 }

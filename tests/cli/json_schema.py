@@ -12,6 +12,7 @@ field is left out once, and a field nobody knows is put into every object: what 
 import copy
 import json
 import os
+import re
 import sys
 
 TYPES = {
@@ -86,7 +87,7 @@ class Schemas:
         return found
 
     def check(self, document, name):
-        name = name or document.get("schema", "").removeprefix("npuprof.").removesuffix("/1")
+        name = name or re.sub(r"^npuprof\.|/1$", "", document.get("schema", ""))
         file = name + ".json"
         if file not in self.files:
             return [f"no schema '{name}'"]

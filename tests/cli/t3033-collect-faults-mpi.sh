@@ -34,12 +34,18 @@ if [[ -x $train-mpi ]]; then
 	expect_nothing_left
 	expect_equal "$(complete term)" 4
 
-	behaviour 'helper: launchers on several hosts find each other through MPI'
+	behaviour 'launchers on several hosts find each other through MPI: before the application where PMIx can, else in it'
+	mode=inapp
+	case $(mpirun -q -n 1 printenv PMIX_VERSION) in
+	4.[2-9]* | [5-9].*) mode=helper ;;
+	esac
 	run timeout -k 10 90 mpirun -q -n 4 env OMPI_COMM_WORLD_LOCAL_SIZE=2 "$collector" -o "$work/prof" --job stage --ranks all \
 		--step-start 2 --step-end 4 -- "${mpi[@]}" "${steps[@]}"
 	expect_exit 0
-	expect_stderr_has 'coordination: helper (' 'profiles of 4 of 4 ranks'
+	expect_stderr_has "coordination: $mode (" 'profiles of 4 of 4 ranks'
 	expect_nothing_left
+	run timeout -k 10 60 mpirun -q -n 2 env OMPI_COMM_WORLD_LOCAL_SIZE=1 PMIX_VERSION=4.0.0 "$collector" --dry-run -o "$work/prof" -- "${mpi[@]}"
+	expect_stderr_has 'coordination: inapp (the application is linked with MPI, and PMIx before 4.2 serves one program of a rank only)'
 
 	behaviour 'helper: a launcher that is killed leaves no application behind'
 	mpirun -q -n 2 "$collector" -o "$work/prof" --job killed --ranks all --step-start 1 --grace 2 -- \

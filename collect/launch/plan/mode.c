@@ -56,6 +56,22 @@ static bool starts_workers(char *const *app)
 	return false;
 }
 
+/*
+ * Does mpirun serve a helper process and then the application, both in the name of one rank?
+ * PMIx 3.1 and 4.0 do not: the application fails in MPI_Init, or waits there for ever. Launchers on
+ * one host need no helper process.
+ */
+static bool serves_helpers(const struct np_launcher *launcher)
+{
+	const char *text = getenv("PMIX_VERSION"); /* NOLINT(concurrency-mt-unsafe) */
+	unsigned int major = 0, minor = 0;
+
+	if (launcher->size > 0 && launcher->size == launcher->local_size)
+		return true;
+	return text && sscanf(text, "%u.%u", &major, &minor) == 2 &&
+	       (major > 4 || (major == 4 && minor >= 2));
+}
+
 static void decide(const struct np_collect_options *options, char *const *app,
 		   struct np_mode_choice *ret)
 {
@@ -79,6 +95,11 @@ static void decide(const struct np_collect_options *options, char *const *app,
 		ret->mode = NP_MODE_INAPP;
 		reason = ret->mpi == NP_MPI_MPICH ? NP_MSG("the application is linked with MPICH")
 						  : NP_MSG("the application is linked with MPI");
+	} else if (under_mpi && ret->mpi && !serves_helpers(&ret->launcher)) {
+		ret->mode = NP_MODE_INAPP;
+		reason =
+			NP_MSG("the application is linked with MPI, and PMIx before 4.2 serves one "
+			       "program of a rank only");
 	} else if (under_mpi && ret->mpi) {
 		ret->mode = NP_MODE_HELPER;
 		reason = NP_MSG("the application is linked with MPI");
