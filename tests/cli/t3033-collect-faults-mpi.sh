@@ -138,7 +138,7 @@ C
 	if can_preload && ${CC:-cc} -shared -fPIC -o "$work/hang.so" "$work/hang.c" -ldl 2>"$work/stderr"; then
 		# A launcher that is not alone with all others on its host has to learn through MPI where the first one is.
 		run timeout -k 10 90 mpirun -q -n 2 -x LD_PRELOAD="$work/hang.so" env OMPI_COMM_WORLD_LOCAL_SIZE=1 "$collector" \
-			-o "$work/prof" --job hang --rdzv-timeout 2 --ranks all --step-start 2 --step-end 4 -- "${mpi[@]}" "${steps[@]}"
+			-o "$work/prof" --job hang --coord helper --rdzv-timeout 2 --ranks all --step-start 2 --step-end 4 -- "${mpi[@]}" "${steps[@]}"
 		expect_exit 0
 		expect_stderr_has 'coordination: inapp (the stage before the application failed or took longer than 2 s)'
 		expect_equal "$(manifest hang '$.windows[0].ranks')" '[0,1]'
