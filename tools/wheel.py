@@ -5,8 +5,8 @@
 	tools/wheel.py BUILD [-o DIR] [--platform manylinux_2_28_x86_64]
 
 BUILD is a build directory of the preset portable. The wheel has no Python code: programs are scripts of its data
-directory, which pip copies into bin/, and the libraries of npuprof-collect lie in lib/ beside it. The same input gives the
-same bytes.
+directory, which pip copies into bin/, and the libraries of npuprof-collect lie in lib/ beside it. The tag says which C library
+they need, 2.28 at least. The same input gives the same bytes.
 """
 import argparse
 import base64
@@ -21,6 +21,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = 0o100755 << 16
 FILE = 0o100644 << 16
 MACHINES = {62: "x86_64", 183: "aarch64"}
+# ELF: libraries, and programs that load some.
+SHARED = 3
+OLDEST = 28
 
 
 def version():
@@ -39,6 +42,22 @@ def machine(path):
     return MACHINES.get(number) or sys.exit(f"wheel.py: '{path}' is for an unknown machine {number}")
 
 
+def needed(content):
+    """The minor number of the newest GNU C library 2.x whose symbols a program or library names; 0 of one without shared libraries."""
+    if int.from_bytes(content[16:18], "little") != SHARED:
+        return 0
+    return max((int(minor) for minor in re.findall(rb"\0GLIBC_2\.(\d+)(?:\.\d+)?(?=\0)", content)), default=0)
+
+
+def check_platform(platform, members):
+    """A wheel must not promise an older C library than its programs need; pip would install what cannot start."""
+    promised = re.match(r"manylinux_2_(\d+)_", platform)
+    for member, content, _ in members:
+        if promised and needed(content) > int(promised.group(1)):
+            sys.exit(f"wheel.py: {os.path.basename(member)} needs the GNU C library 2.{needed(content)}, which is more than {platform} "
+                     "promises: build where the C library is older")
+
+
 def digest(content):
     """As RECORD writes it."""
     return "sha256=" + base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
@@ -49,13 +68,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("build")
     parser.add_argument("-o", "--output", default=".")
-    parser.add_argument("--platform", help="the tag of the wheel [default: manylinux_2_28 of the programs' machine]")
+    parser.add_argument("--platform", help="the tag of the wheel [default: manylinux_2_28 of the programs' machine, or what they need of the C library]")
     options = parser.parse_args()
     programs = ["npuprof", "npuprof-collect"]
     first = os.path.join(options.build, "npuprof")
     if not os.path.exists(first):
         sys.exit(f"wheel.py: there is no '{first}'; build the preset portable")
-    tag = "py3-none-" + (options.platform or "manylinux_2_28_" + machine(first))
     name = f"npuprof-{version()}"
     with open(os.path.join(HERE, "..", "README.md"), encoding="utf-8") as file:
         about = file.read()
@@ -73,6 +91,10 @@ def main():
         # bin/../lib is where programs look.
         with open(path, "rb") as file:
             members.append((f"{name}.data/data/lib/libnpuprof_inject.so", file.read(), PROGRAM))
+    newest = max([OLDEST] + [needed(content) for _, content, _ in members])
+    platform = options.platform or f"manylinux_2_{newest}_{machine(first)}"
+    check_platform(platform, members)
+    tag = "py3-none-" + platform
     info = f"{name}.dist-info"
     members += [
         (f"{info}/LICENSE", licence, FILE),

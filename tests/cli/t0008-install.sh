@@ -58,7 +58,13 @@ expect_exit 0
 wheel=$(cat stdout)
 expect 'the same bytes' cmp "$wheel" "two/${wheel##*/}"
 case $(uname -m) in
-x86_64 | aarch64) expect "its name has the machine" test "${wheel##*-}" = "manylinux_2_28_$(uname -m).whl" ;;
+x86_64 | aarch64)
+	expect 'its name has the machine and a C library' grep -qE "^manylinux_2_(2[89]|[3-9][0-9])_$(uname -m)\\.whl$" <<<"${wheel##*-}"
+	run "$NPUPROF_SOURCE/tools/wheel.py" "$NPUPROF_BUILD" -o three --platform "manylinux_2_1_$(uname -m)"
+	expect_exit 1
+	expect_stderr_has "which is more than manylinux_2_1_$(uname -m) promises"
+	expect 'none is written' test ! -e three
+	;;
 esac
 cat >check.py <<'PY'
 import base64, hashlib, sys, zipfile
