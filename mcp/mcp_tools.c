@@ -718,22 +718,47 @@ static void put_processes(struct mcp_answer *answer, const struct np_json *event
 	np_jsonout_release(&out);
 }
 
+/* A slice in the making, and what of it could not be drawn. */
+struct mcp_slice {
+	const struct np_analysis *analysis;
+	struct np_notes *notes;
+};
+
 static int write_slice(const void *context, FILE *stream, struct np_err *err)
 {
-	const struct mcp_run *run = context;
+	const struct mcp_slice *slice = context;
 
-	return np_timeline_slice_write(run->analysis, stream, err);
+	return np_timeline_slice_write(slice->analysis, stream, slice->notes, err);
+}
+
+static void put_undrawn(struct mcp_answer *answer, const struct np_notes *notes)
+{
+	struct np_jsonout out;
+
+	np_jsonout_init(&out, NULL);
+	np_jsonout_array_line(&out, NULL);
+	np_jsonout_notes(&out, notes, NP_NOTE_SKIPPED);
+	np_jsonout_end(&out);
+	mcp_answer_raw(answer, "not_drawn", out.buf.text);
+	np_jsonout_release(&out);
 }
 
 static int timeline_slice(struct mcp_call *call, struct np_buf *buf, struct np_err *err)
 {
 	NP_CLEANUP(np_json_freep) struct np_json *doc = NULL;
+	struct np_notes notes = { 0 };
+	struct mcp_slice slice = { .notes = &notes };
 	struct mcp_run *run = NULL;
 	struct mcp_answer answer;
 	int rc = begin(call, &answer, buf, &run, err);
 
-	if (rc == NP_OK)
-		rc = make_document(run, write_slice, &doc, err);
+	if (rc == NP_OK) {
+		slice.analysis = run->analysis;
+		rc = make_document(&slice, write_slice, &doc, err);
+	}
+	if (rc == NP_OK && notes.list.count > 0)
+		put_undrawn(&answer, &notes);
+	np_notes_release(&notes);
 	if (rc < 0)
 		return rc;
 	mcp_answer_text(

@@ -6,13 +6,13 @@
 
 #include "npuprof/run.h"
 
-int np_timeline_slice_write(struct np_analysis *analysis, FILE *stream, struct np_err *err)
+int np_timeline_slice_write(const struct np_analysis *analysis, FILE *stream,
+			    struct np_notes *notes, struct np_err *err)
 {
 	struct timeline_options how = { 0 };
-	const struct timeline_file file = { .analysis = analysis,
-					    .how = &how,
-					    .form = TIMELINE_JSON,
-					    .notes = &analysis->run->notes };
+	const struct timeline_file file = {
+		.analysis = analysis, .how = &how, .form = TIMELINE_JSON, .notes = notes
+	};
 	bool *ranks = calloc(analysis->run->sources.count + 1, sizeof(*ranks));
 	int rc = ranks ? timeline_slice(analysis, ranks, &how, err)
 		       : np_fail_nomem(err, "the timeline");
