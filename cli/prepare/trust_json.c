@@ -15,12 +15,16 @@ size_t trust_withheld(const struct np_analysis *analysis,
 	static const enum np_answer reported[] = { NP_ANALYSIS_COMMUNICATORS, NP_ANALYSIS_EXPOSED,
 						   NP_ANALYSIS_WAIT, NP_ANALYSIS_LINKS,
 						   NP_ANALYSIS_PIPELINE };
+	const struct np_readiness *host = &analysis->readiness[NP_ANALYSIS_HOST];
 	size_t count = 0;
 
 	for (size_t i = 0; i < NP_COUNT(reported); i++) {
 		if (!analysis->readiness[reported[i]].ready)
 			ret[count++] = &analysis->readiness[reported[i]];
 	}
+	/* Where nobody has it the time is called unknown; where some have, they are compared. */
+	if (!host->ready && host->without < np_run_used(analysis->run))
+		ret[count++] = host;
 	return count;
 }
 

@@ -66,7 +66,7 @@ static bool has_messages(const struct np_rank *rank)
 }
 
 /* Messages, and neither sizes nor names of communicators that say what for. */
-static bool misses_stages(const struct np_cluster *cluster, const struct np_rank *rank)
+bool np_readiness_misses_stages(const struct np_cluster *cluster, const struct np_rank *rank)
 {
 	return !has_pipeline(cluster) && !cluster->parallel.known && has_messages(rank);
 }
@@ -75,7 +75,7 @@ static bool misses_stages(const struct np_cluster *cluster, const struct np_rank
 static bool has_stages(const struct asked *asked, const struct np_rank *rank, size_t index)
 {
 	if (!has_pipeline(asked->cluster))
-		return !misses_stages(asked->cluster, rank);
+		return !np_readiness_misses_stages(asked->cluster, rank);
 	return rank->activity.cells.count > 0 && knows_peers(asked, rank, index);
 }
 
@@ -208,7 +208,7 @@ static void explain(const struct asked *asked, enum np_answer which, size_t inde
 	}
 	if (which != NP_ANALYSIS_PIPELINE)
 		return;
-	if (misses_stages(asked->cluster, rank)) {
+	if (np_readiness_misses_stages(asked->cluster, rank)) {
 		*missing = "ranks send messages, but nothing tells which of them are a stage";
 		*cure = cure_of(NP_ANALYSIS_PLACES);
 		return;

@@ -6,6 +6,7 @@
 #include "npuprof/text.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 /* --- is it ready? ---------------------------------------------------------------------------- */
 
@@ -41,6 +42,78 @@ static void put_unmatched(struct np_buf *buf, const struct np_analysis *analysis
 			      "messages do not say between which ranks they went: %zu of %" PRIu32
 			      " communication operators found no other end",
 			      alone, align->op_count);
+}
+
+/* --- is it compared with its like? ------------------------------------------------------------ */
+
+/* Ranks that do the same run the same kernels, but for a few that were lost. */
+#define OTHER_KERNELS 0.005
+
+static double count_of(const struct np_rank *rank, np_str type)
+{
+	for (size_t i = 0; i < rank->kernels.count; i++) {
+		if (rank->kernels.item[i].name == type)
+			return (double)rank->kernels.item[i].count;
+	}
+	return 0;
+}
+
+/* Kernels that one of two ranks has and the other has not, of all that they have. */
+static double other_kernels(const struct np_rank *one, const struct np_rank *other)
+{
+	double differ = 0;
+	double all = 0;
+
+	for (size_t i = 0; i < one->kernels.count; i++) {
+		double count = (double)one->kernels.item[i].count;
+
+		differ += fabs(count - count_of(other, one->kernels.item[i].name));
+		all += count;
+	}
+	for (size_t i = 0; i < other->kernels.count; i++) {
+		double count = (double)other->kernels.item[i].count;
+
+		differ += count_of(one, other->kernels.item[i].name) == 0 ? count : 0;
+		all += count;
+	}
+	return all > 0 ? differ / all : 0;
+}
+
+/* Does a rank run what no other one does? Where kernels were not counted it may. */
+static bool works_alone(const struct np_run *run, const struct np_rank *rank)
+{
+	for (size_t i = 0; i < run->sources.count; i++) {
+		if (run->ranks[i] && run->ranks[i] != rank && rank->kernels.count > 0 &&
+		    other_kernels(rank, run->ranks[i]) <= OTHER_KERNELS)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Where ranks send messages and nothing tells the stages, a rank was compared with all
+ * others: one that runs other kernels than they do may be of another stage.
+ */
+static void put_other_work(struct np_buf *buf, const struct np_analysis *analysis,
+			   const struct np_verdict *verdict)
+{
+	for (size_t i = 0; i <= verdict->with_count; i++) {
+		const struct np_fix *fix = i == 0 ? &verdict->fix : &verdict->with[i - 1];
+		const struct np_rank *rank = NULL;
+		int64_t id;
+
+		if (fix->kind == NP_FIX_RANK && np_text_to_int(fix->what, strlen(fix->what), &id))
+			rank = np_run_rank(analysis->run, (int32_t)id);
+		if (!rank || !np_readiness_misses_stages(analysis->cluster, rank) ||
+		    !works_alone(analysis->run, rank))
+			continue;
+		np_buf_printf(buf,
+			      "rank %" PRId32 ": %s, and nothing tells which ranks are a stage",
+			      rank->id,
+			      rank->kernels.count > 0 ? "runs other kernels than all others"
+						      : "kernels were not counted");
+		return;
+	}
 }
 
 /* --- is a gain possible? --------------------------------------------------------------------- */
@@ -321,6 +394,8 @@ void verdict_put_missing(struct np_buf *buf, const struct np_analysis *analysis,
 		np_buf_printf(buf, "rank %" PRId32 ": no intervals of kernels: totals alone",
 			      analysis->run->ranks[verdict->first]->id);
 	else if (verdict->kind == NP_VERDICT_REPAIR)
+		put_other_work(buf, analysis, verdict);
+	if (buf->length == 0 && verdict->kind == NP_VERDICT_REPAIR)
 		put_implausible(buf, analysis, verdict);
 	if (buf->length == 0)
 		put_unmatched(buf, analysis, verdict);

@@ -420,12 +420,38 @@ static void put_nobody(struct np_buf *buf, const struct np_analysis *analysis,
 #define HIDES_WAITING 0.03
 
 /*
+ * Nothing tells how many ranks the job or a communicator has, nor what operators waited for:
+ * those that were profiled may be few of many.
+ */
+static bool is_anybody_missing(const struct np_analysis *analysis)
+{
+	size_t tasks = 0;
+	size_t open = 0;
+
+	for (uint32_t i = 0; i < analysis->align->communicators.count; i++) {
+		const struct np_align_communicator *each = &analysis->align->communicators.item[i];
+
+		open += !each->size_known && each->observed > 1;
+	}
+	for (size_t i = 0; i < analysis->run->sources.count; i++) {
+		const struct np_rank *rank = analysis->run->ranks[i];
+
+		for (size_t j = 0; rank && j < rank->comm_steps.count; j++)
+			tasks += rank->comm_steps.item[j].transfer != NP_UNKNOWN;
+	}
+	return np_cluster_world(analysis->cluster) <= 0 && open > 0 && tasks == 0;
+}
+
+/*
  * Where a member was not profiled, and no tasks of operators tell when it came, waiting for it
  * looks like transfer.
  */
 static bool may_hide_waiting(const struct np_analysis *analysis, np_ns transfers,
 			     const struct np_verdict *verdict)
 {
+	if (verdict->kind == NP_VERDICT_NONE && transfers * 4 > analysis->whatif.step &&
+	    is_anybody_missing(analysis))
+		return true;
 	if (analysis->readiness[NP_ANALYSIS_WAIT].ready ||
 	    (double)transfers <= HIDES_WAITING * (double)analysis->whatif.step ||
 	    (verdict->kind != NP_VERDICT_REPAIR && verdict->kind != NP_VERDICT_NONE))

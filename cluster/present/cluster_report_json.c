@@ -364,7 +364,7 @@ static void put_stragglers(struct np_jsonout *out, const struct cluster_report *
 		put_unprofiled(out, report);
 	np_jsonout_end(out);
 	put_verdict_json(out, &analysis->verdict);
-	np_jsonout_integer(out, "unattributed_ns", analysis->charges.unattributed);
+	np_jsonout_integer(out, "unattributed_ns", analysis->causes.unattributed);
 }
 
 /* --- flat rows: tables whose rows are objects, some of them without all columns --------------- */

@@ -480,7 +480,8 @@ static int put_who(struct np_section *section, const struct cluster_report *repo
 	if (!is_mostly_unprofiled(report->analysis))
 		put_unprofiled(section->grid, report->analysis);
 	if (is_waiting(&report->analysis->breakdown))
-		put_other(section->grid, "nobody", charges->unattributed, charges->total);
+		put_other(section->grid, "nobody", report->analysis->causes.unattributed,
+			  charges->total);
 	report_put_path(&section->text, report->analysis);
 	put_total_wait(&section->text, report->analysis);
 	/* Without a row, a line is enough. */

@@ -771,6 +771,7 @@ int whatif_json(const struct whatif_report *report, FILE *stream, struct np_err 
 	np_jsonout_text(&out, "schema", "npuprof.whatif/1");
 	put_input_json(&out, report->analysis->run, report->analysis->cluster,
 		       report->report->input, NULL);
+	np_jsonout_text(&out, "step_basis", np_basis_name(report->analysis->spreads.basis));
 	put_steps_from_json(&out, report->analysis->run);
 	put_trust_json(&out, report->analysis);
 	put_verdict_json(&out, &report->analysis->verdict);

@@ -3,6 +3,7 @@
 #include "tables.h"
 
 #include "npuprof/align.h"
+#include "npuprof/contents.h"
 
 #include <inttypes.h>
 
@@ -16,13 +17,17 @@ void np_path_leaf(const struct np_analysis *analysis, const struct np_path_piece
 		[NP_WORK_BETWEEN] = "between",
 	};
 	const struct np_communicator *communicator;
-	const char *name;
+	const char *name = "unknown";
 	uint64_t hash;
 
 	if (piece->communicator == UINT32_MAX) {
-		bool timed = analysis->run->ranks[piece->rank]->activity.cells.count > 0;
+		const struct np_rank *rank = analysis->run->ranks[piece->rank];
+		/* Without calls of the host nothing tells why a device is idle. */
+		bool known = piece->work != NP_WORK_OTHER || np_rank_has(rank, NP_DATA_CALLS);
 
-		(void)snprintf(ret, size, "%s", timed ? works[piece->work] : "unknown");
+		if (rank->activity.cells.count > 0)
+			name = known ? works[piece->work] : "free/unknown";
+		(void)snprintf(ret, size, "%s", name);
 		return;
 	}
 	hash = analysis->align->communicators.item[piece->communicator].hash;

@@ -160,6 +160,8 @@ struct cmp_leaf {
 /* A communicator, or all with one name, on both sides. */
 struct cmp_comm_side {
 	size_t communicators;
+	bool incomplete; /* not all members were profiled */
+	bool tasks;      /* waiting is known from sub-tasks alone */
 	size_t ops;
 	int64_t bytes; /* per step, over the paired ranks, as all below; NP_UNKNOWN */
 	np_ns elapsed;
@@ -174,6 +176,11 @@ struct cmp_comm {
 	const char *name;
 	const char *matched_by; /* "pg_name", "ranks", "fingerprint"; NULL: on one side only */
 	struct cmp_comm_side side[CMP_SIDES];
+	/*
+	 * Waiting was measured in another way on either side, so that what the one calls waiting
+	 * the other calls transfer: they are one leaf.
+	 */
+	bool unlike;
 	np_ns delta; /* of its leaves together, as the four effects sum up */
 	np_ns bytes_effect;
 	np_ns bandwidth_effect;

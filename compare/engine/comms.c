@@ -269,6 +269,35 @@ static int take_rest(struct comparison *comparison, struct comms_candidates side
 	return rc;
 }
 
+/* How waiting was measured: by the arrivals of all members, of some, or by sub-tasks. */
+static void see_estimators(struct comparison *comparison)
+{
+	for (int i = 0; i < CMP_SIDES; i++) {
+		const struct np_comm_sums *sums = &comparison->sides[i].analysis->sums;
+
+		for (size_t j = 0; j < sums->list.count; j++) {
+			const struct np_comm_sum *sum = &sums->list.item[j];
+			const struct np_communicator *each = sum->communicator;
+			size_t comm = cmp_comm_of(comparison, (enum cmp_which)i, each->hash);
+			struct cmp_comm_side *side;
+
+			if (comm == SIZE_MAX)
+				continue;
+			side = &comparison->comms.item[comm].side[i];
+			side->incomplete |= each->observed_count < each->size;
+			side->tasks |= strcmp(sum->estimator, "tasks") == 0;
+		}
+	}
+	for (size_t i = 0; i < comparison->comms.count; i++) {
+		struct cmp_comm *comm = &comparison->comms.item[i];
+		const struct cmp_comm_side *base = &comm->side[CMP_BASE];
+		const struct cmp_comm_side *new_ = &comm->side[CMP_NEW];
+
+		comm->unlike = base->communicators > 0 && new_->communicators > 0 &&
+			       (base->incomplete != new_->incomplete || base->tasks != new_->tasks);
+	}
+}
+
 int cmp_match_communicators(struct comparison *comparison, struct np_err *err)
 {
 	struct comms_candidates sides[CMP_SIDES] = { 0 };
@@ -287,6 +316,8 @@ int cmp_match_communicators(struct comparison *comparison, struct np_err *err)
 		rc = match_pairs(comparison, sides, (enum comms_way)way, err);
 	if (rc == NP_OK)
 		rc = take_rest(comparison, sides, err);
+	if (rc == NP_OK)
+		see_estimators(comparison);
 	np_vec_release(&sides[CMP_BASE].list);
 	np_vec_release(&sides[CMP_NEW].list);
 	return rc;
@@ -409,8 +440,8 @@ static void divide_delta(const struct comparison *comparison, struct cmp_comm *c
 	comm->bytes_effect = NP_UNKNOWN;
 	comm->bandwidth_effect = NP_UNKNOWN;
 	comm->overlap_effect = comm->delta - comm->wait_effect;
-	if (base->bytes == NP_UNKNOWN || new_->bytes == NP_UNKNOWN || base->bytes <= 0 ||
-	    base->transit == NP_UNKNOWN || new_->transit == NP_UNKNOWN)
+	if (comm->unlike || base->bytes == NP_UNKNOWN || new_->bytes == NP_UNKNOWN ||
+	    base->bytes <= 0 || base->transit == NP_UNKNOWN || new_->transit == NP_UNKNOWN)
 		return;
 	comm->bytes_effect = llround((double)(new_->bytes - base->bytes) * (double)base->transit /
 				     (double)base->bytes);

@@ -127,6 +127,29 @@ static void compare_worlds(struct comparison *comparison)
 			    "(--map-ranks chooses)");
 }
 
+static const char *measured_by(const struct cmp_comm_side *side)
+{
+	return side->tasks        ? "sub-tasks"
+	       : side->incomplete ? "the arrivals of some members"
+				  : "the arrivals of all members";
+}
+
+/* What one run calls waiting the other calls transfer. */
+static void compare_estimators(struct comparison *comparison)
+{
+	for (size_t i = 0; i < comparison->comms.count; i++) {
+		const struct cmp_comm *each = &comparison->comms.item[i];
+
+		if (each->unlike)
+			np_note_add(&comparison->warnings, NP_NOTE_WARNING, NP_NO_RANK, "",
+				    "wait and transfer",
+				    "of %s are compared as a whole: told apart by %s in the base, "
+				    "by %s in the new run",
+				    each->name, measured_by(&each->side[CMP_BASE]),
+				    measured_by(&each->side[CMP_NEW]));
+	}
+}
+
 /* Kernels with other inputs: another batch, perhaps, and then other work. */
 static void compare_shapes(struct comparison *comparison)
 {
@@ -220,6 +243,7 @@ void cmp_check_comparable(struct comparison *comparison)
 	compare_devices(comparison);
 	compare_worlds(comparison);
 	compare_switches(comparison);
+	compare_estimators(comparison);
 	compare_shapes(comparison);
 	compare_partitions(comparison);
 }

@@ -171,6 +171,15 @@ static bool applies(const struct cmp_condition *condition, const struct comparis
 	return fnmatch(condition->glob, leaf->path, 0) == 0;
 }
 
+static bool is_measured_unlike(const struct comparison *comparison)
+{
+	for (size_t i = 0; i < comparison->comms.count; i++) {
+		if (comparison->comms.item[i].unlike)
+			return true;
+	}
+	return false;
+}
+
 /* The leaves that a condition is about, summed, step by step. */
 static int sum_leaves(struct cmp_condition *condition, const struct comparison *comparison,
 		      struct np_err *err)
@@ -203,7 +212,9 @@ static int sum_leaves(struct cmp_condition *condition, const struct comparison *
 			      (struct cmp_values){ steps[1], comparison->sides[1].steps.count },
 			      &test, err);
 	condition->p = test.p;
-	if (leaves == 0)
+	if (strcmp(condition->what, "wait") == 0 && is_measured_unlike(comparison))
+		condition->reason = NP_MSG("waiting was not measured alike in both runs");
+	else if (leaves == 0)
 		condition->reason = NP_MSG("neither run has anything of that name");
 	free(steps[0]);
 	free(steps[1]);

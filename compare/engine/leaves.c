@@ -413,9 +413,6 @@ static int name_comm(struct leaves_builder *build, const char *text, struct np_b
 	char *end;
 	uint64_t hash = strtoull(name, &end, 10);
 
-	pattern->kind = *part == '\0'    ? CMP_LEAF_COMM
-			: part[1] == 'w' ? CMP_LEAF_WAIT
-					 : CMP_LEAF_TRANSFER;
 	pattern->comm = SIZE_MAX;
 	if (end == name + length && length > 0)
 		pattern->comm = cmp_comm_of(comparison, build->which, hash);
@@ -425,6 +422,11 @@ static int name_comm(struct leaves_builder *build, const char *text, struct np_b
 		if (strlen(known) == length && strncmp(known, name, length) == 0)
 			pattern->comm = i;
 	}
+	if (pattern->comm != SIZE_MAX && comparison->comms.item[pattern->comm].unlike)
+		part = "";
+	pattern->kind = *part == '\0'    ? CMP_LEAF_COMM
+			: part[1] == 'w' ? CMP_LEAF_WAIT
+					 : CMP_LEAF_TRANSFER;
 	if (pattern->comm != SIZE_MAX)
 		np_buf_printf(path, "comm/%s%s", comparison->comms.item[pattern->comm].name, part);
 	else

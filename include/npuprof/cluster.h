@@ -63,6 +63,7 @@ struct np_cluster {
 	NP_VEC(struct np_stage) stages;     /* by smallest rank; empty without a pipeline */
 	struct np_coordinates *coordinates; /* by index of the rank in the run */
 	struct np_parallel parallel;        /* of the first rank that has it */
+	int32_t assumed_world; /* by the largest communicator; 0 where that tells nothing */
 };
 
 int np_cluster_build(const struct np_run *run, struct np_cluster **ret, struct np_err *err)
@@ -87,7 +88,7 @@ int64_t np_communicator_rank(const struct np_communicator *communicator, int32_t
  */
 int np_cluster_name_world(struct np_cluster *cluster, struct np_err *err) NP_MUST_USE;
 
-/* Number of ranks of the job, or 0 when nothing is known. */
+/* Number of ranks of the job, known or assumed, or 0. */
 int32_t np_cluster_world(const struct np_cluster *cluster);
 
 /* Number of distinct hosts, or 0 when no rank says. */

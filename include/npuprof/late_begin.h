@@ -12,11 +12,13 @@
  * Ranks that were captured from the same step on, and whose clocks are related, would
  * begin it together. What one of them begins later than the first of its stage is
  * time of its host: a stall of its loader in the first step that was profiled is
- * nowhere else. Without steps nothing tells where a capture begins.
+ * nowhere else. Without steps nothing tells where a capture begins, and without calls of
+ * the host nothing tells what it was late for: the device may have been busy before.
  */
 struct np_late_begin {
-	np_ns begin; /* of the first of them, on the common clock; NP_UNKNOWN without anything */
-	np_ns host;  /* from the first of its stage to its own */
+	np_ns begin;   /* of the first of them, on the common clock; NP_UNKNOWN without anything */
+	np_ns host;    /* from the first of its stage to its own, where calls were recorded */
+	np_ns unknown; /* the same, where none were */
 	np_ns other; /* from the first of all to the first of its stage; all of it without steps */
 };
 

@@ -15,6 +15,7 @@
  */
 
 struct np_align;
+struct np_rank;
 
 enum np_answer {
 	NP_ANALYSIS_STEP_TIMES,
@@ -49,5 +50,8 @@ struct np_readiness {
 int np_readiness_measure(const struct np_cluster *cluster, const struct np_align *align,
 			 struct np_readiness ret[NP_ANALYSIS_COUNT], struct np_err *err)
 	NP_MUST_USE;
+
+/* Does a rank send messages of a run in which nothing tells what is a stage? */
+bool np_readiness_misses_stages(const struct np_cluster *cluster, const struct np_rank *rank);
 
 #endif /* NP_READINESS_H */

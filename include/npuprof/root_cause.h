@@ -41,10 +41,11 @@ struct np_root_cause_rank {
 };
 
 #define NP_ROOT_CAUSE_UNPROFILED UINT32_MAX
+#define NP_ROOT_CAUSE_NOBODY     (UINT32_MAX - 1)
 
 /* `victim`, itself late elsewhere, had waited for `rank` in a communicator. */
 struct np_root_cause_edge {
-	uint32_t rank; /* index in the run, or NP_ROOT_CAUSE_UNPROFILED */
+	uint32_t rank; /* index in the run, NP_ROOT_CAUSE_UNPROFILED or _NOBODY */
 	uint32_t victim;
 	uint32_t communicator; /* index in np_align.communicators */
 	np_ns charge;          /* passed from the one to the other */
@@ -60,6 +61,7 @@ struct np_root_causes {
 	struct np_root_cause_rank *ranks; /* by index in the run */
 	size_t rank_count;
 	np_ns unprofiled;
+	np_ns unattributed; /* all members were profiled, and none of them was waited for */
 	NP_VEC(struct np_root_cause_edge) edges; /* as they come */
 	struct np_root_cause_row *rows;          /* by the index of np_charges.rows */
 	size_t ranks_seen;                       /* that took part in an instance with others */

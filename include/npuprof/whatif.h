@@ -93,7 +93,7 @@ struct np_whatif_row {
 	np_ns saved; /* against the replay as it was */
 	np_ns alone; /* what it costs by itself, where all else is ideal; NP_UNKNOWN if not asked */
 	bool lasting; /* false of a host that is slower in some steps and faster in others */
-	bool evident; /* a rank, or stage, that clearly takes longer than its peers */
+	bool evident; /* a rank, stage or link that clearly takes longer than its peers */
 	bool split;   /* a stage that has more, or other, kernels than the others */
 	bool steady;  /* a rank that takes longer than its peers in most steps */
 };

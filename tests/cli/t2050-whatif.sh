@@ -71,7 +71,7 @@ behaviour 'JSON has the keys of its schema'
 whatif slow
 expect_equal "$(of schema)" npuprof.whatif/1
 expect_equal "$(ask 'SELECT group_concat(key, " ") FROM json_each(@j)')" \
-	'schema input steps_from trust verdict replay whatif critical_path critical_path_summary slack efficiency efficiency_steps efficiency_roles together curve'
+	'schema input step_basis steps_from trust verdict replay whatif critical_path critical_path_summary slack efficiency efficiency_steps efficiency_roles together curve'
 expect_equal "$(ask "SELECT group_concat(key, ' ') FROM json_each(@j, '\$.replay')")" 'observed_ns step_ns fidelity ideal_ns slowdown balance'
 expect_equal "$(ask "SELECT group_concat(key, ' ') FROM json_each(@j, '\$.whatif[0]')")" 'fix step_ns saved_ns saved_pct alone_ns'
 expect_equal "$(ask "SELECT group_concat(key, ' ') FROM json_each(@j, '\$.critical_path[0]')")" 'step rank leaf ns'

@@ -38,7 +38,10 @@ struct script {
 
 static inline struct script script_begin(struct np_run *run, int32_t id)
 {
-	return (struct script){ .run = run, .rank = add_rank(run, id, true) };
+	struct script script = { .run = run, .rank = add_rank(run, id, true) };
+
+	script.rank->contents |= NP_HAS_HOST_CALLS;
+	return script;
 }
 
 /* A kernel that was launched long before, or as late as it starts. */

@@ -97,7 +97,9 @@ static int find_passes(const struct np_charges *charges, const struct np_root_ca
 		double all = charged(charges, causes, edge->victim);
 
 		ret->list[--ret->first[edge->victim]] = (struct flow_pass){
-			.to = edge->rank == NP_ROOT_CAUSE_UNPROFILED ? (uint32_t)count : edge->rank,
+			.to = edge->rank == NP_ROOT_CAUSE_UNPROFILED ? (uint32_t)count
+			      : edge->rank == NP_ROOT_CAUSE_NOBODY   ? (uint32_t)count + 1
+								     : edge->rank,
 			.part = all > 0 ? (double)edge->charge / all : 0
 		};
 	}
@@ -127,9 +129,11 @@ static double pass_on(const struct flow_passes *passes, struct flow_sums *sums, 
 		sums->stays[i] += left > 0 ? left : 0;
 		moved += here - left;
 	}
-	/* Who was not profiled passes nothing on. */
-	sums->stays[passes->rank_count] += sums->next[passes->rank_count];
-	sums->next[passes->rank_count] = 0;
+	/* Who was not profiled passes nothing on, nor does nobody. */
+	for (size_t i = passes->rank_count; i < passes->rank_count + 2; i++) {
+		sums->stays[i] += sums->next[i];
+		sums->next[i] = 0;
+	}
 	return moved;
 }
 
@@ -218,7 +222,7 @@ static int add_communicator(const struct flow_passes *passes, uint32_t communica
 		return NP_OK;
 	find_root_causes(passes, sums, (double)by_rank);
 	sums->stays[ranks] += (double)unprofiled;
-	sums->stays[ranks + 1] = nobody > 0 ? (double)nobody : 0;
+	sums->stays[ranks + 1] += nobody > 0 ? (double)nobody : 0;
 	np_apportion(waited, sums->stays, ranks + 2, sums->whole);
 	memset(sums->stays, 0, (ranks + 2) * sizeof(*sums->stays));
 	rc = keep(communicator, sums->whole, ranks + 2, ranks, &flows->causes, err);

@@ -429,7 +429,9 @@ static void weigh(struct tracer *tracer, const struct seen *seen)
 static int add_edge(struct tracer *tracer, uint32_t rank, uint32_t victim, uint32_t communicator,
 		    np_ns charge)
 {
-	uint32_t shown = rank == NP_ROOT_CAUSE_UNPROFILED ? (1 << 20) - 1 : rank;
+	uint32_t shown = rank == NP_ROOT_CAUSE_UNPROFILED ? (1 << 20) - 1
+			 : rank == NP_ROOT_CAUSE_NOBODY   ? (1 << 20) - 2
+							  : rank;
 	int64_t key = (int64_t)communicator << 40 | (int64_t)victim << 20 | shown;
 	uint32_t known;
 	struct np_root_cause_edge *edge;
@@ -461,12 +463,21 @@ static uint32_t main_victim(const struct tracer *tracer, const struct seen *seen
 	return seen->members[most].rank;
 }
 
+static bool was_all_profiled(const struct tracer *tracer, const struct np_instance *instance)
+{
+	const struct np_align_communicator *each =
+		&tracer->align->communicators.item[instance->communicator];
+
+	return !(instance->flags & NP_INSTANCE_OPEN) && each->observed >= each->size;
+}
+
 /* Give what waiting here caused elsewhere to those who were waited for. */
 static int receive(struct tracer *tracer, const struct seen *seen, np_ns all)
 {
 	uint32_t victim = main_victim(tracer, seen);
 	uint32_t count = seen->instance->count;
 	uint32_t communicator = seen->instance->communicator;
+	uint32_t rest = NP_ROOT_CAUSE_UNPROFILED;
 	const int64_t *parts;
 	int rc = room_for_parts(tracer, (size_t)count + 1);
 
@@ -482,10 +493,13 @@ static int receive(struct tracer *tracer, const struct seen *seen, np_ns all)
 		tracer->causes->ranks[rank].received += parts[i];
 		rc = add_edge(tracer, rank, victim, communicator, parts[i]);
 	}
-	tracer->causes->unprofiled += parts[count];
-	if (rc == NP_OK)
-		rc = add_edge(tracer, NP_ROOT_CAUSE_UNPROFILED, victim, communicator, parts[count]);
-	return rc;
+	if (was_all_profiled(tracer, seen->instance)) {
+		tracer->causes->unattributed += parts[count];
+		rest = NP_ROOT_CAUSE_NOBODY;
+	} else {
+		tracer->causes->unprofiled += parts[count];
+	}
+	return rc == NP_OK ? add_edge(tracer, rest, victim, communicator, parts[count]) : rc;
 }
 
 /* Pass on what this instance received, and explain what its members are charged. */
@@ -742,7 +756,8 @@ int np_root_cause_measure(const struct np_align *align, const struct np_clock *c
 {
 	struct np_err own = NP_ERR_INIT;
 	struct np_root_causes causes = { .rank_count = charges->rank_count,
-					 .unprofiled = charges->unprofiled };
+					 .unprofiled = charges->unprofiled,
+					 .unattributed = charges->unattributed };
 	struct tracer tracer = {
 		.align = align, .charges = charges, .causes = &causes, .err = err ? err : &own
 	};

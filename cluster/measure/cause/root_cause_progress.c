@@ -264,7 +264,8 @@ static int mark_rank(const struct progress *progress, uint32_t index, struct np_
 {
 	const struct np_rank *rank = progress->align->run->ranks[index];
 	struct progress_rank *own = &progress->ranks[index];
-	struct spent_sum sum = { .by[SPENT_HOST] = progress->late[index].host };
+	struct spent_sum sum = { .by[SPENT_HOST] = progress->late[index].host,
+				 .by[SPENT_UNKNOWN] = progress->late[index].unknown };
 	int rc = NP_OK;
 
 	for (uint32_t i = 0; i < rank->activity.cells.count && rc == NP_OK; i++) {

@@ -341,7 +341,7 @@ static int see_late_begins(const struct building *building, struct np_err *err)
 			continue;
 		rank->begin = late[i].begin;
 		rank->late_host = late[i].host;
-		rank->late_other = late[i].other;
+		rank->late_other = late[i].other + late[i].unknown;
 	}
 	free(late);
 	return rc;

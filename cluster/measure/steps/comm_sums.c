@@ -130,6 +130,16 @@ static struct np_comm_sum *find_sum(struct np_comm_sums *sums,
 	return NULL;
 }
 
+/*
+ * Where not all members were profiled, the arrivals of the others do not tell how long they
+ * were waited for: what is left is transfer, or waiting.
+ */
+static bool is_partly_seen(const struct np_align_communicator *communicator,
+			   enum np_estimator estimator)
+{
+	return communicator->observed < communicator->size && estimator != NP_WAIT_TASKS;
+}
+
 void np_comm_sums_set_waits(const struct np_cluster *cluster, const struct np_align *align,
 			    const struct np_waits *waits, struct np_comm_sums *sums)
 {
@@ -139,12 +149,16 @@ void np_comm_sums_set_waits(const struct np_cluster *cluster, const struct np_al
 		struct np_comm_sum *sum =
 			find_sum(sums, np_cluster_communicator(cluster, hash), wait->step);
 
+		bool unknown = wait->unknown ||
+			       is_partly_seen(&align->communicators.item[wait->communicator],
+					      wait->estimator);
+
 		/* Operators of no device are in one of the two only. */
 		if (!sum || sum->elapsed != wait->elapsed)
 			continue;
-		sum->wait = wait->unknown ? NP_UNKNOWN : wait->wait;
-		sum->transit = wait->unknown ? NP_UNKNOWN : wait->transit;
-		sum->estimator = np_estimator_name(wait->unknown ? NP_WAIT_NONE : wait->estimator);
+		sum->wait = unknown ? NP_UNKNOWN : wait->wait;
+		sum->transit = unknown ? NP_UNKNOWN : wait->transit;
+		sum->estimator = np_estimator_name(unknown ? NP_WAIT_NONE : wait->estimator);
 	}
 }
 

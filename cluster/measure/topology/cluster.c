@@ -358,6 +358,7 @@ int np_cluster_name_world(struct np_cluster *cluster, struct np_err *err)
 	size_t largest = 0;
 	int rc = NP_OK;
 
+	cluster->assumed_world = 0;
 	for (size_t i = 0; i < cluster->communicators.count; i++) {
 		if (cluster->communicators.item[i].size > largest)
 			largest = cluster->communicators.item[i].size;
@@ -369,6 +370,8 @@ int np_cluster_name_world(struct np_cluster *cluster, struct np_err *err)
 		    !(world > 0 ? may_be_world(each) : seems_world(cluster, each)))
 			continue;
 		each->assumed = world == 0;
+		if (each->assumed)
+			cluster->assumed_world = (int32_t)each->size;
 		for (size_t j = 0; j < each->global_count; j++)
 			each->global[j] = (int32_t)j;
 		if (world > 0)
@@ -405,7 +408,7 @@ int64_t np_communicator_rank(const struct np_communicator *communicator, int32_t
 
 int32_t np_cluster_world(const struct np_cluster *cluster)
 {
-	return cluster->parallel.world;
+	return cluster->parallel.world > 0 ? cluster->parallel.world : cluster->assumed_world;
 }
 
 int32_t np_cluster_stage(const struct np_cluster *cluster, int32_t rank)

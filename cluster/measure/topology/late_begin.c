@@ -2,6 +2,7 @@
 /* Which ranks began their first step later than others. */
 #include "npuprof/late_begin.h"
 
+#include "npuprof/contents.h"
 #include "npuprof/rank.h"
 
 /* Ranks that were captured from the same step on, by the same clock, and of one stage. */
@@ -10,6 +11,7 @@ struct starters {
 	uint32_t component; /* of the clock */
 	int32_t stage;
 	np_ns first;
+	bool calls; /* of the host are known */
 };
 
 typedef NP_VEC(struct starters) starters_list;
@@ -44,6 +46,7 @@ static bool find_starters(const struct np_run *run, const struct np_clock *clock
 	ret->first = np_clock_time(clock, index, ret->first);
 	ret->component = clock->ranks[index].component;
 	ret->stage = stages ? stages[index] : -1;
+	ret->calls = np_rank_has(run->ranks[index], NP_DATA_CALLS);
 	return true;
 }
 
@@ -82,8 +85,9 @@ static struct np_late_begin compare(const struct starters *own, const starters_l
 		if (each->stage == own->stage)
 			stage = each->first;
 	}
-	late.host = own->step == NP_STR_NONE ? 0 : own->first - stage;
-	late.other = own->first - late.begin - late.host;
+	if (own->step != NP_STR_NONE)
+		*(own->calls ? &late.host : &late.unknown) = own->first - stage;
+	late.other = own->first - late.begin - late.host - late.unknown;
 	return late;
 }
 

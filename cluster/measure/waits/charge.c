@@ -229,7 +229,10 @@ static void charge_the_rest(struct charge_work *work, const struct np_instance *
 {
 	bool open = (instance->flags & NP_INSTANCE_OPEN) != 0;
 
-	if (open ? work->pool->profiled == PROFILED_SOME : instance->count < instance->expected)
+	/* Where all were profiled, an operator was not recorded, or matched with no other. */
+	if (open ? work->pool->profiled == PROFILED_SOME
+		 : instance->count < instance->expected &&
+			    work->communicator->observed < work->communicator->size)
 		work->job->unprofiled += alike;
 	else
 		work->job->unattributed += alike;

@@ -28,6 +28,9 @@
 /* A stage that takes so many times as long as others for most kinds of kernels. */
 #define STAGE_LONGER 1.1
 
+/* A link that takes so many times as long as comparable ones. */
+#define LINK_LONGER 1.5
+
 /* What a rank does in one step, among its peers: the ranks of its stage. */
 struct peer_place {
 	np_str step;
@@ -209,11 +212,34 @@ static int find_stages(const struct np_replay *replay, struct np_whatif *whatif,
 	return rc;
 }
 
+/*
+ * Members of a collective may end apart by a third of its transfer, the same way each time, and
+ * the link of one that always ends last looks slower by that.
+ */
+static void find_links(const struct np_links *links, struct np_whatif *whatif)
+{
+	for (size_t i = 0; links && i < links->list.count; i++) {
+		const struct np_link_speed *link = &links->list.item[i];
+		struct np_fix fix = { .kind = NP_FIX_LINK };
+
+		if (link->verdict != NP_LINK_SLOW || link->expected == NP_UNKNOWN ||
+		    (double)link->time < LINK_LONGER * (double)link->expected)
+			continue;
+		whatif_name_link(link, &fix);
+		for (size_t j = 0; j < whatif->rows.count; j++) {
+			if (whatif->rows.item[j].fix.kind == NP_FIX_LINK &&
+			    strcmp(whatif->rows.item[j].fix.what, fix.what) == 0)
+				whatif->rows.item[j].evident = true;
+		}
+	}
+}
+
 int whatif_find_evident(const struct np_whatif_input *input, struct np_whatif *whatif,
 			struct np_err *err)
 {
 	int rc = find_ranks(input->replay, whatif, err);
 
+	find_links(input->links, whatif);
 	if (rc == NP_OK && input->replay->stage_count > 0)
 		rc = find_stages(input->replay, whatif, err);
 	return rc;
@@ -228,7 +254,7 @@ int whatif_find_evident(const struct np_whatif_input *input, struct np_whatif *w
 
 /*
  * Ranks begin and are held up by chance: one that is late now and then must cost more, and
- * so must the gaps that all of them have.
+ * so must the gaps that all of them have, and a link that is not much slower than others.
  */
 #define WORTH_NAMING_ONCE 0.03
 
@@ -286,10 +312,11 @@ static bool is_worth(const struct np_whatif *whatif, const struct np_whatif_row 
 		if (whatif->ideal != NP_UNKNOWN)
 			least = fmax(least, EXPLAINS_ONCE * (double)(whatif->step - whatif->ideal) /
 						    (double)whatif->step);
-	} else if (row->fix.kind == NP_FIX_HOST_GAPS) {
+	} else if (row->fix.kind == NP_FIX_HOST_GAPS ||
+		   (row->fix.kind == NP_FIX_LINK && !row->evident)) {
 		least = WORTH_NAMING_ONCE;
 	}
-	if (evident && row->evident)
+	if (evident && row->evident && row->fix.kind != NP_FIX_LINK)
 		least = stage ? EVIDENT_STAGE : EVIDENT;
 	if (least < whatif->fidelity)
 		least = whatif->fidelity;

@@ -54,6 +54,23 @@ static void what_a_rank_begins_later_than_the_first_is_its_hosts(void **state)
 	free(late);
 }
 
+static void without_calls_nothing_tells_what_a_rank_was_late_for(void **state)
+{
+	with_run *run =
+		begun((const np_ns[]){ 3, 0, 10, 0 }, (const char *const[]){ "1", "1", "1", "1" });
+	struct np_late_begin *late;
+
+	(void)state;
+	run->ranks[2]->contents &= ~(uint32_t)NP_HAS_HOST_CALLS;
+	late = measure(run, NULL);
+	assert_int_equal(late[0].host, 3 * MS);
+	assert_int_equal(late[0].unknown, 0);
+	assert_int_equal(late[2].host, 0);
+	assert_int_equal(late[2].unknown, 10 * MS);
+	assert_int_equal(late[2].other, 0);
+	free(late);
+}
+
 /* The second stage begins 4 ms late as a whole, and rank 3 of it 2 ms more. */
 static void what_a_whole_stage_begins_later_is_nobodys(void **state)
 {
@@ -88,6 +105,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_a_rank_begins_later_than_the_first_is_its_hosts),
+		cmocka_unit_test(without_calls_nothing_tells_what_a_rank_was_late_for),
 		cmocka_unit_test(what_a_whole_stage_begins_later_is_nobodys),
 		cmocka_unit_test(captures_from_another_step_on_are_compared_with_their_like),
 	};

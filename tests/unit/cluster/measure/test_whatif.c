@@ -483,6 +483,59 @@ static void a_link_can_be_as_its_like(void **state)
 }
 
 /* The lists of members are not needed: those who take part are known. */
+/* Three pairs compute 190 ms and exchange in 5, the last one in 7; a common operator follows. */
+static struct np_run *little_slower_run(void)
+{
+	static const int32_t members[] = { 0, 1, 2, 3, 4, 5 };
+	struct np_run *run = np_run_new();
+
+	for (int32_t id = 0; id < 6; id++) {
+		struct script script = script_begin(run, id);
+		const int32_t both[] = { id / 2 * 2, id / 2 * 2 + 1 };
+		uint32_t tp = add_group(run, script.rank, 10 + (uint64_t)id / 2, "tp", both, 2);
+		uint32_t dp = add_group(run, script.rank, 7, "dp", members, 6);
+		np_ns done = id < 4 ? 195 * MS : 197 * MS;
+
+		script_compute(&script, 0, 190 * MS);
+		script_comm(&script, tp, REDUCE, 190 * MS, done);
+		script_comm(&script, dp, REDUCE, done, 200 * MS);
+		script_end(&script, "1");
+	}
+	return run;
+}
+
+static struct np_whatif_verdict verdict_on_link(np_ns time, np_ns expected)
+{
+	with_run *run = little_slower_run();
+	with_replay it = replayed_build(run);
+	struct np_whatif_input input = input_of(&it);
+	struct np_links links = { 0 };
+	struct np_whatif whatif = { 0 };
+	struct np_whatif_verdict verdict;
+	struct np_err err = NP_ERR_INIT;
+
+	add_transfer(run, 0, 0, 1, 7 * MS);
+	add_slow_link(&links, 4, 5, time, expected);
+	input.links = &links;
+	assert_ok(np_whatif_measure(&input, &whatif, &err), err);
+	verdict = np_whatif_verdict(&whatif);
+	np_whatif_release(&whatif);
+	np_vec_release(&links.list);
+	return verdict;
+}
+
+/* Members that always end apart make a link look slower by a third. */
+static void a_link_that_is_little_slower_than_others_must_cost_more(void **state)
+{
+	struct np_whatif_verdict clear = verdict_on_link(7000, 4600);
+
+	(void)state;
+	assert_true(clear.found);
+	assert_int_equal(clear.fix.kind, NP_FIX_LINK);
+	assert_in_range(clear.saved, 15 * MS / 10, 35 * MS / 10);
+	assert_false(verdict_on_link(7000, 5000).found);
+}
+
 static void a_link_of_communicators_without_lists_can_be_as_its_like(void **state)
 {
 	with_run *run = transfers_run();
@@ -1324,6 +1377,7 @@ int main(void)
 		cmocka_unit_test(frequency_needs_samples),
 		cmocka_unit_test(transfers_can_be_as_those_of_like_communicators),
 		cmocka_unit_test(a_link_can_be_as_its_like),
+		cmocka_unit_test(a_link_that_is_little_slower_than_others_must_cost_more),
 		cmocka_unit_test(a_link_of_communicators_without_lists_can_be_as_its_like),
 		cmocka_unit_test(what_a_link_does_not_take_stays),
 		cmocka_unit_test(a_repaired_link_is_no_faster_than_the_next_one),
