@@ -120,6 +120,14 @@ static bool is_unrecorded(const struct np_analysis *analysis,
 	       2 * analysis->findings.unrecorded >= repair->saved;
 }
 
+/* What all devices wait for is known only where the launches of all of them are. */
+static bool is_of_some(const struct np_analysis *analysis, const struct np_whatif_verdict *repair)
+{
+	const struct np_readiness *host = &analysis->readiness[NP_ANALYSIS_HOST];
+
+	return repair->fix.kind == NP_FIX_HOST_GAPS && host->without > 0;
+}
+
 /* Of what is lost, and of the step: so much must a repair gain to explain what ranks that
  * were not profiled are waited for. */
 #define EXPLAINS_LOST 0.6
@@ -147,7 +155,7 @@ static void take_repair(const struct np_analysis *analysis, struct np_verdict *v
 	}
 	if (whatif->rows.count > 0 && whatif->ideal != NP_UNKNOWN)
 		verdict->lost = whatif->step - whatif->ideal;
-	if (!repair.found || is_unrecorded(analysis, &repair))
+	if (!repair.found || is_unrecorded(analysis, &repair) || is_of_some(analysis, &repair))
 		return;
 	verdict->kind = NP_VERDICT_REPAIR;
 	verdict->fix = repair.fix;

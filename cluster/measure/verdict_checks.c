@@ -379,15 +379,37 @@ static void put_unsure(struct np_buf *buf, const struct np_analysis *analysis,
 		      100.0 * (double)charges->unsure / (double)charges->total);
 }
 
+/* So much of the step communication must show for what others do to matter. */
+#define MATTERS 0.1
+
+/* One rank of a job: what it would gain it may then wait for others. */
+static void put_alone(struct np_buf *buf, const struct np_analysis *analysis)
+{
+	const struct np_breakdown *breakdown = &analysis->breakdown;
+	double shows = breakdown->parts[NP_WHERE_WAIT].share +
+		       breakdown->parts[NP_WHERE_TRANSFER].share +
+		       breakdown->parts[NP_WHERE_COMMUNICATION].share;
+
+	if (shows > MATTERS)
+		np_buf_printf(
+			buf,
+			"one rank alone was profiled, whose communication shows for %.0f %% of"
+			" the step: what it waits for there is not known",
+			100 * shows);
+}
+
 void verdict_put_missing(struct np_buf *buf, const struct np_analysis *analysis,
 			 const struct np_verdict *verdict)
 {
 	const struct np_readiness *readiness = &analysis->readiness[NP_ANALYSIS_VERDICT];
 	size_t used = np_run_used(analysis->run);
 
-	/* Of one there is nothing to say, nor is anything missing. */
-	if (used < 2)
+	/* Of one there is nothing to compare, nor is anything missing. */
+	if (used < 2) {
+		if (verdict->kind == NP_VERDICT_REPAIR)
+			put_alone(buf, analysis);
 		return;
+	}
 	if (readiness->without == used)
 		np_buf_add(buf, readiness->missing);
 	else if (is_unseen(analysis, verdict))

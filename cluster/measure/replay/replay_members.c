@@ -69,7 +69,7 @@ static bool must_wait(const struct np_align *align, const struct np_instance *in
 	return false;
 }
 
-static const struct np_replay_settled *settled_of(const struct np_replay *replay, uint32_t slot)
+const struct np_replay_settled *replay_settled(const struct np_replay *replay, uint32_t slot)
 {
 	const struct np_replay_settled *list = replay->settled.item;
 	size_t at;
@@ -105,10 +105,25 @@ static enum member_wait wait_as_seen(const struct np_replay *replay,
 	return wait;
 }
 
+uint32_t replay_receive(const struct np_replay *replay, const struct np_instance *instance)
+{
+	const struct np_align *align = replay->align;
+
+	if (instance->rule != NP_RULE_PAIR || instance->count != 2 ||
+	    (instance->flags & NP_INSTANCE_MISMATCH) || replay_settled(replay, instance->first) ||
+	    replay_settled(replay, instance->first + 1))
+		return NO_SLOT;
+	for (uint32_t slot = instance->first; slot < instance->first + 2; slot++) {
+		if (is_receive(align, slot) && !is_receive(align, replay_other_end(instance, slot)))
+			return slot;
+	}
+	return NO_SLOT;
+}
+
 enum member_wait replay_wait(const struct np_replay *replay, const struct np_instance *instance,
 			     uint32_t slot, np_ns last, np_ns *ret_after)
 {
-	const struct np_replay_settled *settled = settled_of(replay, slot);
+	const struct np_replay_settled *settled = replay_settled(replay, slot);
 
 	if (!settled)
 		return wait_as_seen(replay, instance, slot, last, ret_after);
@@ -125,7 +140,7 @@ np_ns np_replay_transfer(const struct np_replay *replay, const struct np_instanc
 		return NP_UNKNOWN;
 	for (uint32_t i = 0; i < instance->count; i++) {
 		uint32_t slot = instance->first + i;
-		const struct np_replay_settled *settled = settled_of(replay, slot);
+		const struct np_replay_settled *settled = replay_settled(replay, slot);
 		np_ns own = settled ? settled->after : replay->ops[slot].end - last;
 
 		sum += own > 0 ? own : 0;
@@ -283,6 +298,9 @@ int replay_settle_members(struct np_replay *replay, struct np_err *err)
 		if (replay->align->run->ranks[i])
 			rc = settle_batches(&all, i);
 	}
+	sort_settled(replay);
+	if (rc == NP_OK)
+		rc = replay_settle_buffered(replay, err);
 	sort_settled(replay);
 	if (rc == NP_OK)
 		rc = replay_settle_absent(replay, err);

@@ -205,6 +205,12 @@ static void add_members(struct ordering *all, const struct np_instance *instance
 		member->room = all->ops[slot].room & 0x3fffffff;
 		member->after_low = (uint32_t)after;
 		member->after_high = (int32_t)(after >> 32);
+		if (member->wait == WAIT_BUFFER) {
+			const struct np_replay_settled *settled = replay_settled(replay, slot);
+
+			member->after_low = (uint32_t)settled->own;
+			member->after_high = settled->sent;
+		}
 	}
 }
 
@@ -241,7 +247,16 @@ static void finish_instance(struct ordering *all, uint32_t index)
 		return;
 	mark->instance = index;
 	mark->count = instance->count + (absent ? 1 : 0);
-	mark->root = instance->root == NP_NO_ROOT ? NO_ROOM : all->ops[instance->root].room;
+	mark->root = NO_ROOM;
+	if (instance->root != NP_NO_ROOT)
+		mark->root = all->ops[instance->root].room;
+	for (uint32_t i = instance->first;
+	     instance->rule == NP_RULE_PAIR && i < instance->first + instance->count; i++) {
+		const struct np_replay_settled *settled = replay_settled(all->replay, i);
+
+		if (settled && settled->wait == WAIT_BUFFER)
+			mark->root = all->ops[replay_other_end(instance, i)].room;
+	}
 	add_members(all, instance);
 	if (absent)
 		add_absent(all, absent);

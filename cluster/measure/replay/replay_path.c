@@ -71,6 +71,15 @@ static uint32_t last_to_start(const struct walker *walker, const struct np_insta
 	return last;
 }
 
+/* Does a receive end when it has taken the message out of a buffer, not when that comes? */
+static bool comes_late(const struct np_replay *replay, const np_ns *start,
+		       const struct np_instance *instance, uint32_t slot)
+{
+	const struct np_replay_settled *settled = replay_settled(replay, slot);
+
+	return start[slot] + settled->own > start[replay_other_end(instance, slot)] + settled->sent;
+}
+
 /* The member that the end of an operator depends on: itself where it waited for nobody. */
 static uint32_t waited_for(const struct walker *walker, const struct np_instance *instance,
 			   uint32_t slot)
@@ -84,6 +93,10 @@ static uint32_t waited_for(const struct walker *walker, const struct np_instance
 		return last_to_start(walker, instance);
 	case WAIT_ROOT:
 		return start[instance->root] > start[slot] ? instance->root : slot;
+	case WAIT_BUFFER:
+		return comes_late(walker->replay, start, instance, slot)
+			       ? slot
+			       : replay_other_end(instance, slot);
 	case WAIT_SELF:
 		break;
 	}
@@ -310,6 +323,11 @@ static void see_member(struct slack *slack, const struct np_instance *instance, 
 	lower(&slack->late_start[slot], late);
 	if (wait == WAIT_SELF) {
 		lower(&slack->late_start[slot], late - (end - start[slot]));
+	} else if (wait == WAIT_BUFFER) {
+		const struct np_replay_settled *settled = replay_settled(slack->replay, slot);
+
+		lower(&slack->late_start[slot], late - settled->own);
+		lower(&slack->late_start[replay_other_end(instance, slot)], late - settled->sent);
 	} else if (wait == WAIT_ROOT) {
 		np_ns from =
 			start[instance->root] > start[slot] ? start[instance->root] : start[slot];

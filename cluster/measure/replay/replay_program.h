@@ -77,6 +77,11 @@ enum member_wait {
 	WAIT_LAST, /* the last start of all */
 	WAIT_SELF, /* its own start */
 	WAIT_ROOT, /* that of the root, or its own if that is later */
+	/*
+	 * A receive out of a buffer: `after_high` from the start of the send, or `after_low` from
+	 * its own, whichever is later. The root of its mark is the send.
+	 */
+	WAIT_BUFFER,
 };
 
 struct np_replay_member {
@@ -111,9 +116,11 @@ typedef NP_VEC(struct np_replay_mark) rank_marks;
 
 /* A member that waits for something else, or takes another time, than it seems. */
 struct np_replay_settled {
-	np_ns after;
+	np_ns after; /* the last start */
 	uint32_t slot;
 	uint32_t wait; /* enum member_wait */
+	int32_t own;   /* WAIT_BUFFER: from its own start … */
+	int32_t sent;  /* … and from that of the send */
 };
 
 /* A member that was not profiled, and that an instance waits for. */
@@ -127,6 +134,21 @@ struct np_replay_absent {
 /* Find the settled members and the absent ones: replay_members.c, replay_absent.c. */
 int replay_settle_members(struct np_replay *replay, struct np_err *err) NP_MUST_USE;
 int replay_settle_absent(struct np_replay *replay, struct np_err *err) NP_MUST_USE;
+
+/* Likewise messages into a buffer: replay_buffered.c. Batches are settled already. */
+int replay_settle_buffered(struct np_replay *replay, struct np_err *err) NP_MUST_USE;
+
+/* The receive of a message of which both ends are known and not settled; NO_SLOT for none. */
+uint32_t replay_receive(const struct np_replay *replay, const struct np_instance *instance);
+
+/* The settled member, or NULL. */
+const struct np_replay_settled *replay_settled(const struct np_replay *replay, uint32_t slot);
+
+/* The other one of the two ends of a message. */
+static inline uint32_t replay_other_end(const struct np_instance *instance, uint32_t slot)
+{
+	return slot == instance->first ? slot + 1 : instance->first;
+}
 
 /* Bring the marks of all ranks into one order: the program. */
 int replay_order(struct np_replay *replay, const rank_marks *ranks, struct np_err *err) NP_MUST_USE;

@@ -124,6 +124,21 @@ FOR_LANES np_ns transfer(const struct replay_state *state, uint32_t instance, np
 	return factors && after > 0 ? scaled(after, factors[instance]) : after;
 }
 
+/* A receive ends when the message has come, and not before it has been taken out of the buffer. */
+FOR_LANES void end_buffered(const struct replay_state *state, const struct np_replay_mark *mark,
+			    const struct np_replay_member *member, const np_ns *sender,
+			    size_t lanes)
+{
+	np_ns *room = &state->room[(size_t)member->room * lanes];
+
+	for (size_t i = 0; i < lanes; i++) {
+		np_ns own = room[i] + transfer(state, mark->instance, member->after_low, i);
+		np_ns sent = sender[i] + transfer(state, mark->instance, member->after_high, i);
+
+		room[i] = own > sent ? own : sent;
+	}
+}
+
 /* The member has started at `room`, and ends. */
 FOR_LANES void end_member(const struct replay_state *state, const struct np_replay_mark *mark,
 			  const struct np_replay_member *member, const np_ns *last,
@@ -133,6 +148,10 @@ FOR_LANES void end_member(const struct replay_state *state, const struct np_repl
 	np_ns after = member_after(member);
 	np_ns *room = &state->room[(size_t)member->room * lanes];
 
+	if (member->wait == WAIT_BUFFER) {
+		end_buffered(state, mark, member, root, lanes);
+		return;
+	}
 	for (size_t i = 0; i < lanes; i++) {
 		np_ns from = member->wait == WAIT_LAST ? last[i] : room[i];
 		np_ns end;

@@ -563,6 +563,52 @@ static void a_message_into_a_buffer_holds_nobody_up(void **state)
 }
 
 /*
+ * Rank 0 puts messages into a buffer at 10 and at 16 ms; they take 3 ms to come. Rank 1 waits for
+ * the first from 5 to 13; it has computed at 30 and takes the second out of the buffer in 1 ms.
+ */
+static void a_message_takes_its_time_to_a_buffer_whoever_comes_late_for_it(void **state)
+{
+	with_run *run = np_run_new();
+	struct script send = script_begin(run, 0);
+	struct script receive = script_begin(run, 1);
+	uint32_t from = add_group(run, send.rank, 7, "pp", pair, 2);
+	uint32_t to = add_group(run, receive.rank, 7, "pp", pair, 2);
+	struct factors factors;
+
+	(void)state;
+	script_compute(&send, 0, 10 * MS);
+	script_comm(&send, from, "hcom_send_", 10 * MS, 11 * MS)->peer = 2;
+	script_compute(&send, 11 * MS, 16 * MS);
+	script_comm(&send, from, "hcom_send_", 16 * MS, 17 * MS)->peer = 2;
+	script_end(&send, "1");
+	script_compute(&receive, 0, 5 * MS);
+	script_comm(&receive, to, "hcom_receive_", 5 * MS, 13 * MS)->peer = 1;
+	script_compute(&receive, 13 * MS, 30 * MS);
+	script_comm(&receive, to, "hcom_receive_", 30 * MS, 31 * MS)->peer = 1;
+	script_compute(&receive, 31 * MS, 32 * MS);
+	script_end(&receive, "1");
+	{
+		with_replay it = replayed_build(run);
+
+		assert_int_equal(it.align->matched, 4);
+		assert_int_equal(total(&it, NULL), 32 * MS);
+		assert_int_equal(path_sum(&it), 32 * MS);
+		factors_init(&factors, it.replay);
+		/* It would be there at 13, and gets the second at 19, not at 17. */
+		scale_rank(&factors, it.replay, 1, NP_WORK_COMPUTE, 0);
+		assert_int_equal(total(&it, &factors.scenario), 19 * MS);
+		/* With an early sender it takes both out of the buffer: 5 + 1 + 17 + 1 + 1. */
+		factors_init(&factors, it.replay);
+		scale_rank(&factors, it.replay, 0, NP_WORK_COMPUTE, 0);
+		assert_int_equal(total(&it, &factors.scenario), 25 * MS);
+		/* Nor does the sender wait for a receiver that comes late for both. */
+		factors_init(&factors, it.replay);
+		scale_rank(&factors, it.replay, 1, NP_WORK_COMPUTE, 4);
+		assert_int_equal(total(&it, &factors.scenario), (20 + 1 + 68 + 1 + 4) * MS);
+	}
+}
+
+/*
  * Of communicators with a rank that was not profiled only one member is known. Like the one
  * that is complete their operators take 1 ms, from 13 on: they wait 3 ms for that rank, of
  * which nothing is known but that it comes then.
@@ -1413,6 +1459,7 @@ int main(void)
 		cmocka_unit_test(the_path_of_a_broadcast_goes_over_the_root),
 		cmocka_unit_test(of_a_reduce_only_the_root_waits),
 		cmocka_unit_test(a_message_into_a_buffer_holds_nobody_up),
+		cmocka_unit_test(a_message_takes_its_time_to_a_buffer_whoever_comes_late_for_it),
 		cmocka_unit_test(what_takes_longer_than_its_like_waits_for_who_was_not_profiled),
 		cmocka_unit_test(who_was_not_profiled_comes_earlier_when_it_can_go_on_earlier),
 		cmocka_unit_test(who_leaves_before_the_last_has_come_waited_where_it_must),
