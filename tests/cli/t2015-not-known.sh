@@ -42,6 +42,15 @@ expect_equal "$(rows '$.critical_path' 'count(*)' "value ->> 'leaf' = 'free/othe
 expect_equal "$(rows '$.critical_path' 'count(*) > 0' "value ->> 'leaf' = 'free/unknown'")" 1
 expect_equal "$(json '$.step_basis')" iteration
 
+behaviour 'a run is replayed alike with and without its traces, though starts in communication.json are rounded'
+"$synth" -q -o "$work/traces" --format text --ranks 8 --tp 4 --steps 4 --layers 4 --slow-rank 5:1.3 --no-instances || exit 1
+run "$npuprof" whatif -d "$work/traces" -f json
+with=$(json '$.verdict.recovered_ns')
+find "$work/traces" -name trace_view.json -delete
+run "$npuprof" whatif -d "$work/traces" -f json
+expect_equal "$(json '$.verdict.what')" 5
+expect_equal "$(json '$.verdict.recovered_ns' | awk -v with="$with" '{ print ($1 > 0.99 * with && $1 < 1.01 * with) }')" 1
+
 behaviour 'calls that one rank lacks are said where ranks are compared'
 "$synth" -q -o "$work/calls" --ranks 4 --steps 3 --layers 2 --no-instances || exit 1
 run "$npuprof" cluster -d "$work/calls" -o "$work/out"

@@ -30,6 +30,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 from field.generate import generate  # noqa: E402 pylint: disable=wrong-import-position
 
+SMALL = 0.02  # of the step
 QUIET = ("none", "withheld", "not-profiled")
 OUTPUT = "ASCEND_PROFILER_OUTPUT"
 
@@ -342,6 +343,11 @@ def culprit(answer):
     return None if verdict["kind"] in QUIET else (verdict["kind"], verdict["what"])
 
 
+def is_small(answer):
+    """Idle time that all have may come to the 1 % that is worth naming."""
+    return answer["verdict"]["recovered_ns"] <= SMALL * answer["replay"]["step_ns"]
+
+
 def without_paths(value):
     """Everything but where it came from."""
     if isinstance(value, dict):
@@ -400,7 +406,8 @@ def compared(promise, truth, before, after):
     named = culprit(after)
     # a stage of which nobody but the culprit was left
     alone = named and named[0] == "stage" and any(f"(rank {what})" in after["verdict"]["text"] for _, what in truth)
-    if named and named != culprit(before) and named not in truth and not alone:
+    small = named and named[0] in ("between", "host-gaps") and is_small(after)
+    if named and named != culprit(before) and named not in truth and not alone and not small:
         wrong.append(f"another culprit than {culprit(before)}: {named}: {after['verdict']['text']}")
     return wrong
 
@@ -412,12 +419,14 @@ def sources(arguments, work):
     """(name, directory, culprits that are true)"""
     for name in RECORDED:
         path = os.path.join(arguments.data, name)
-        if os.path.isdir(path):
+        if os.path.isdir(path) and fnmatch.fnmatch(name, arguments.source):
             yield name, path, RECORDED[name]
     first, _, last = arguments.seeds.partition("-")
     for case, form in MADE:
         for seed in range(int(first), int(last or first) + 1):
             root = os.path.join(work, f"{case}-{form}-{seed}")
+            if not fnmatch.fnmatch(f"{case}/{form}/{seed}", arguments.source):
+                continue
             generate(case, seed, root, form)
             with open(os.path.join(root, "truth.json"), encoding="utf-8") as file:
                 truth = json.load(file)
@@ -487,8 +496,7 @@ def main():
 
     with tempfile.TemporaryDirectory() as work:
         for name, run, truth in sources(arguments, work):
-            if fnmatch.fnmatch(name, arguments.source):
-                see(transformed(program, name, run, truth, arguments, work))
+            see(transformed(program, name, run, truth, arguments, work))
         if fnmatch.fnmatch("mixed", arguments.transform):
             see(mixed(program, arguments.data, work))
     print("| transformation | promises | right |\n|---|---|---|")

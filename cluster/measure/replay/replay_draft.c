@@ -296,7 +296,7 @@ static bool still_stands(const struct drafting *rank, const struct still *still,
 {
 	const struct np_exposed *next = &rank->rank->activity.exposed.item[piece + 1];
 
-	return piece + 1 < rank->last_piece && next->begin == still->end &&
+	return piece + 1 < rank->last_piece && llabs(next->begin - still->end) <= ROUNDED_NS &&
 	       rank->done[NP_WORK_COMPUTE] > rank->computed[still->op] &&
 	       rank->rank->ops.item[next->op].start < still->end &&
 	       stands_still(rank, next).op != UINT32_MAX;

@@ -312,9 +312,30 @@ static void pair_ops(const struct np_rank *from, const uint32_t *from_order,
 	}
 }
 
+/*
+ * Starts in communication.json are doubles of absolute µs. Beside the activity of another file,
+ * which knows them exactly, an operator would seem to end before or after what waits for it.
+ */
+static void use_exact_starts(const struct np_rank *from, struct np_rank *to, const uint32_t *place)
+{
+	for (size_t i = 0; i < from->ops.count; i++) {
+		const struct np_comm_op *exact = &from->ops.item[i];
+		struct np_comm_op *op = place[i] == NP_LEAF_NOBODY ? NULL : &to->ops.item[place[i]];
+		np_ns off = op ? exact->start - op->start : 0;
+
+		/* They are sorted by it. */
+		if (off == 0 || llabs(off) > NP_ROUNDING_NS ||
+		    (place[i] > 0 && op[-1].start > exact->start) ||
+		    (place[i] + 1 < to->ops.count && op[1].start < exact->start))
+			continue;
+		op->start += off;
+		op->end += off;
+	}
+}
+
 /* `activity` names operators of `from`; make it name those of `to`. */
-static int move_to_ops(struct np_activity *activity, const struct np_rank *from,
-		       const struct np_rank *to, struct np_err *err)
+static int move_to_ops(struct np_activity *activity, const struct np_rank *from, struct np_rank *to,
+		       struct np_err *err)
 {
 	uint32_t *place = malloc((from->ops.count + 1) * sizeof(*place));
 	uint32_t *from_order = sorted_by_name(from);
@@ -324,6 +345,7 @@ static int move_to_ops(struct np_activity *activity, const struct np_rank *from,
 	if (place && from_order && to_order) {
 		pair_ops(from, from_order, to, to_order, place);
 		np_activity_move_ops(activity, place);
+		use_exact_starts(from, to, place);
 	} else {
 		rc = np_fail_nomem(err, "communication operators");
 	}
