@@ -85,7 +85,7 @@ static int by_route(const void *left, const void *right)
 }
 
 /* What comparable messages show; NP_UNKNOWN where none of them does. */
-struct shown {
+struct buffered_times {
 	np_ns sent;
 	np_ns own;
 	np_ns sends;
@@ -96,9 +96,9 @@ static np_ns median_or_none(double *values, size_t count)
 	return count > 0 ? (np_ns)np_median(values, count) : NP_UNKNOWN;
 }
 
-static struct shown show(const struct buffered *list, size_t count, double *values)
+static struct buffered_times show(const struct buffered *list, size_t count, double *values)
 {
-	struct shown shown;
+	struct buffered_times shown;
 	size_t used = 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -139,7 +139,7 @@ static np_ns at_most(np_ns value, np_ns most)
 
 /* The messages of one route, some of which were seen to be put into a buffer. */
 static int settle_route(struct np_replay *replay, const struct buffered *list, size_t count,
-			const struct shown *shown, struct np_err *err)
+			const struct buffered_times *shown, struct np_err *err)
 {
 	int rc = NP_OK;
 
@@ -184,14 +184,14 @@ static size_t end_of_route(const buffered_list *list, size_t from)
 static int settle_size(struct np_replay *replay, const buffered_list *list, size_t from, size_t to,
 		       double *values, struct np_err *err)
 {
-	struct shown all = show(&list->item[from], to - from, values);
+	struct buffered_times all = show(&list->item[from], to - from, values);
 	int rc = NP_OK;
 
 	/* Nobody ever waited, or nobody ever came late: nothing tells the other of the two. */
 	if (all.sent == NP_UNKNOWN || all.own == NP_UNKNOWN)
 		return NP_OK;
 	for (size_t end; from < to && rc == NP_OK; from = end) {
-		struct shown shown;
+		struct buffered_times shown;
 
 		end = end_of_route(list, from);
 		shown = show(&list->item[from], end - from, values);
