@@ -127,26 +127,33 @@ static void compare_worlds(struct comparison *comparison)
 			    "(--map-ranks chooses)");
 }
 
-static const char *measured_by(const struct cmp_comm_side *side)
-{
-	return side->tasks        ? "sub-tasks"
-	       : side->incomplete ? "the arrivals of some members"
-				  : "the arrivals of all members";
-}
-
 /* What one run calls waiting the other calls transfer. */
 static void compare_estimators(struct comparison *comparison)
 {
 	for (size_t i = 0; i < comparison->comms.count; i++) {
 		const struct cmp_comm *each = &comparison->comms.item[i];
+		bool base = each->side[CMP_BASE].incomplete;
 
-		if (each->unlike)
+		if (!each->unlike)
+			continue;
+		if (base == each->side[CMP_NEW].incomplete)
 			np_note_add(&comparison->warnings, NP_NOTE_WARNING, NP_NO_RANK, "",
 				    "wait and transfer",
-				    "of %s are compared as a whole: told apart by %s in the base, "
-				    "by %s in the new run",
-				    each->name, measured_by(&each->side[CMP_BASE]),
-				    measured_by(&each->side[CMP_NEW]));
+				    "of %s are compared as a whole: one run tells them apart by "
+				    "sub-tasks alone",
+				    each->name);
+		else if (base)
+			np_note_add(&comparison->warnings, NP_NOTE_WARNING, NP_NO_RANK, "",
+				    "wait and transfer",
+				    "of %s are compared as a whole: not all of its members were "
+				    "profiled in the base",
+				    each->name);
+		else
+			np_note_add(&comparison->warnings, NP_NOTE_WARNING, NP_NO_RANK, "",
+				    "wait and transfer",
+				    "of %s are compared as a whole: not all of its members were "
+				    "profiled in the new run",
+				    each->name);
 	}
 }
 
