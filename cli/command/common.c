@@ -72,6 +72,16 @@ const struct np_opt np_input_options[NP_INPUT_COUNT] = {
 };
 
 /* clang-format off */
+#define OUTPUT_ROW(...) \
+	{ \
+		.letter = 'o', \
+		.name = "output", \
+		.kind = NP_OPT_TEXT, \
+		.fill = NP_FILL_DIRECTORY, \
+		.offset = offsetof(struct np_common, output), \
+		.value = "DIR", \
+		__VA_ARGS__ \
+	}
 #define FORMAT_ROW \
 	{ \
 		.letter = 'f', \
@@ -93,30 +103,14 @@ const struct np_opt np_input_options[NP_INPUT_COUNT] = {
 /* clang-format on */
 
 const struct np_opt np_output_options[NP_OUTPUT_COUNT] = {
-	{
-		.letter = 'o',
-		.name = "output",
-		.kind = NP_OPT_TEXT,
-		.fill = NP_FILL_DIRECTORY,
-		.offset = offsetof(struct np_common, output),
-		.value = "DIR",
-		.help = "write files below DIR; with -f csv, one for each table",
-		.preset_words = "the first input directory",
-	},
+	OUTPUT_ROW(.help = "write files below DIR; with -f csv, one for each table",
+		   .preset_words = "the first input directory"),
 	FORMAT_ROW,
 	COLOR_ROW,
 };
 
 const struct np_opt np_tables_options[NP_OUTPUT_COUNT] = {
-	{
-		.letter = 'o',
-		.name = "output",
-		.kind = NP_OPT_TEXT,
-		.fill = NP_FILL_DIRECTORY,
-		.offset = offsetof(struct np_common, output),
-		.value = "DIR",
-		.help = "write every table as a CSV file below DIR",
-	},
+	OUTPUT_ROW(.help = "write every table as a CSV file below DIR"),
 	FORMAT_ROW,
 	COLOR_ROW,
 };
