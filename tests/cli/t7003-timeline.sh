@@ -202,6 +202,13 @@ expect_exit 3
 expect_equal "$(grep -c 'findings about single kernels, calls and links, and the frequency, are missing' "$work/summary.html")" 1
 mv "$work/elsewhere" "$work/run"
 
+behaviour 'a rank whose clock cannot be related to the others is left out and listed'
+run "$synth" -q -o "$work/alone" --ranks 4 --steps 2 --layers 1 --drop-ops 3:100000
+run "$npuprof" timeline -d "$work/alone" -o "$work/alone.json"
+expect_exit 3
+expect_stderr_has '_ascend_pt: timeline: its clock is not known: it shares no operator with the others'
+expect_equal "$(grep -c '"name":"rank [0-2]' "$work/alone.json") $(grep -c '"name":"rank 3' "$work/alone.json")" '3 0'
+
 behaviour 'what cannot be written, or meant, is one line'
 run "$npuprof" timeline -d "$work/run" -o "$work/t.xml"
 expect_exit 2
