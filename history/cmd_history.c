@@ -433,28 +433,65 @@ static bool is_json(const struct history_options *options)
 	return options->common.format == NP_OUTPUT_JSON;
 }
 
+/* The series of a figure, and where it changed; both are the caller's. */
+static int find_changes(const struct hist_store *store, const struct hist_selection *selection,
+			const char *figure, struct hist_series *series,
+			struct hist_changes *changes, struct np_err *err)
+{
+	double *values = NULL;
+	int rc = hist_series_make(store, selection, figure, series, err);
+
+	if (rc == NP_OK) {
+		values = calloc(series->list.count + 1, sizeof(*values));
+		rc = values ? NP_OK : np_fail_nomem(err, "a series");
+	}
+	for (size_t i = 0; rc == NP_OK && i < series->list.count; i++)
+		values[i] = (double)series->list.item[i].time;
+	if (rc == NP_OK)
+		rc = hist_changes_find(values, series->list.count, changes, err);
+	free(values);
+	return rc;
+}
+
+int np_history_put(struct np_jsonout *out, const char *path, bool anonymous, struct np_err *err)
+{
+	NP_CLEANUP(hist_store_freep) struct hist_store *store = NULL;
+	struct hist_selection selection = { 0 };
+	struct hist_series series = { 0 };
+	struct hist_changes changes = { 0 };
+	int rc = hist_store_read(path, &store, err);
+
+	if (rc == NP_OK)
+		rc = hist_select(store, &(struct hist_choice){ 0 }, &selection, err);
+	if (rc == NP_OK)
+		rc = find_changes(store, &selection, "step", &series, &changes, err);
+	if (rc == NP_OK) {
+		const struct history_report report = { .store = store,
+						       .selection = &selection,
+						       .figure = "step",
+						       .anonymous = anonymous };
+
+		history_put_page(out, &report, &series, &changes);
+	}
+	hist_selection_release(&selection);
+	hist_series_release(&series);
+	hist_changes_release(&changes);
+	return rc;
+}
+
 static int trend(const struct history_options *options, struct history_report *report,
 		 struct np_err *err)
 {
 	struct hist_series series = { 0 };
 	struct hist_changes changes = { 0 };
 	struct np_buf buf = NP_BUF_INIT;
-	double *values = NULL;
-	int rc = hist_series_make(report->store, report->selection, report->figure, &series, err);
+	int rc = find_changes(report->store, report->selection, report->figure, &series, &changes,
+			      err);
 
-	if (rc == NP_OK) {
-		values = calloc(series.list.count + 1, sizeof(*values));
-		rc = values ? NP_OK : np_fail_nomem(err, "a series");
-	}
-	for (size_t i = 0; rc == NP_OK && i < series.list.count; i++)
-		values[i] = (double)series.list.item[i].time;
-	if (rc == NP_OK)
-		rc = hist_changes_find(values, series.list.count, &changes, err);
 	if (rc == NP_OK && is_json(options))
 		rc = history_json_trend(report, &series, &changes, np_output_stream(), err);
 	else if (rc == NP_OK)
 		rc = print(&buf, history_show_trend(report, &series, &changes, &buf, err));
-	free(values);
 	hist_series_release(&series);
 	hist_changes_release(&changes);
 	return rc;

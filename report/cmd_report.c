@@ -12,6 +12,7 @@
 #include "npuprof/advice.h"
 #include "npuprof/difference.h"
 #include "npuprof/lang.h"
+#include "npuprof/run_history.h"
 #include "npuprof/run_page.h"
 
 #include <errno.h>
@@ -22,6 +23,7 @@ struct report_options {
 	struct np_opt_list picks;
 	const char *base;    /* of a comparison; NULL: none */
 	const char *fail_on; /* conditions of its gate; NULL: none */
+	const char *history; /* a store of runs; NULL: none */
 	bool anonymous;
 	bool timeline;
 	struct np_run_page page; /* no option: in the making */
@@ -43,6 +45,13 @@ static const struct np_opt own_options[] = {
 		.value = "CONDITIONS",
 		.help = "with --base: exit with 4 if something got worse by more than so much, as in "
 			"compare: step>2%,comm>5%; the page shows the result",
+	},
+	{
+		.name = "history",
+		.kind = NP_OPT_TEXT,
+		.offset = offsetof(struct report_options, history),
+		.value = "FILE",
+		.help = "show the step of the runs in this store, and when it changed (npuprof history)",
 	},
 	{
 		.name = "anonymize",
@@ -106,6 +115,7 @@ const struct np_cmd np_cmd_report = {
 struct report_more {
 	const struct np_advice *advice;
 	const struct np_difference *difference; /* NULL: none */
+	const struct report_options *options;
 };
 
 static int put_more(struct np_jsonout *out, void *context, struct np_err *err)
@@ -115,6 +125,8 @@ static int put_more(struct np_jsonout *out, void *context, struct np_err *err)
 
 	if (rc == NP_OK && more->difference)
 		np_difference_put(out, more->difference);
+	if (rc == NP_OK && more->options->history)
+		rc = np_history_put(out, more->options->history, more->options->anonymous, err);
 	return rc;
 }
 
@@ -202,7 +214,7 @@ static int add(struct report_options *options, struct np_analysis *analysis,
 {
 	struct np_frequencies frequencies = { 0 };
 	struct np_advice *advice = NULL;
-	struct report_more more = { .difference = difference };
+	struct report_more more = { .difference = difference, .options = options };
 	char *trace = options->timeline ? trace_beside(options) : NULL;
 	struct np_run_page_options how = {
 		.input = prepare_input(&options->common, analysis->run),
@@ -258,6 +270,9 @@ static int check(const struct report_options *options, struct np_err *err)
 	if (options->timeline && options->common.output && strcmp(options->common.output, "-") == 0)
 		return np_fail(err, NP_E_USAGE,
 			       "--timeline writes a file beside the page: name one with -o");
+	if (options->history && access(options->history, R_OK) < 0)
+		return np_fail(err, NP_E_USAGE, "'%s', which --history names, cannot be read: %s",
+			       options->history, strerror(errno));
 	if (options->fail_on && !options->base)
 		return np_fail(err, NP_E_USAGE,
 			       "--fail-on judges a comparison: name the base with --base");

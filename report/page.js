@@ -22,7 +22,7 @@ const words = {
   "Clocks of the ranks": "各 rank 时钟", "by none": "无法比较", "by collectives": "由集合通信对齐", "by manifest": "由采集清单对齐", "error": "误差", "operators end before their last rank came, by at most": "个算子在最后一个 rank 到达前结束，最多早",
   "cause, victim": "根因、等待者", "rank:, host:, stage:": "rank:、host:、stage:", "matched operators": "已匹配算子", "clock error": "时钟误差", "span": "跨度", "exposed": "暴露", "root cause": "根因", "charge": "归因等待", "repair": "修复", "idle (free)": "空闲 (free)", "between steps": "step 之间", "warm-up, imbalance, tail": "预热、不均、末尾", "outlier": "离群值",
   "high": "高", "medium": "中", "low": "低", "info": "提示",
-  "Difference": "差异", "Frequency": "频率", "frequency": "频率", "Phases": "阶段", "phase": "阶段", "device": "设备", "time": "时长", "with other phases": "与其他阶段重叠",
+  "Difference": "差异", "Frequency": "频率", "History": "历史", "run": "运行", "The step did not change over these runs.": "这些运行的 step 没有变化。", "frequency": "频率", "Phases": "阶段", "phase": "阶段", "device": "设备", "time": "时长", "with other phases": "与其他阶段重叠",
   "Time on the device, idle within, and shared with other phases on the same NPU": "设备上的时长、其中空闲、以及与同一 NPU 上其他阶段的重叠",
   "rated": "额定", "ranks more than 2 % below it": "个 rank 低于额定 2 % 以上", "Mean clock of the AI cores while steps run, slowest ranks first.": "各 step 期间 AI Core 平均频率，最慢的在前。", "lowest step": "最低 step",
   "All of it on one clock, for ui.perfetto.dev or MindStudio Insight:": "统一时钟的时间线，可用 ui.perfetto.dev 或 MindStudio Insight 打开：",
@@ -862,6 +862,30 @@ function drawFrequency() {
   section("frequency", T("Frequency"), note((rated > 0 ? `${T("rated")} ${rated} MHz; ${below} ${T("of")} ${means.length} ${T("ranks more than 2 % below it")}. ` : "") + T("Mean clock of the AI cores while steps run, slowest ranks first.")), box, means.length > shown.length ? note(T("more") + ": " + (means.length - shown.length)) : null);
 }
 
+// The step of earlier runs, and the levels between which it changed.
+function drawHistory() {
+  const history = data.history;
+  if (!history || history.series.length < 2) return;
+  const width = 760, height = 180, left = 70, bottom = 24, values = history.series.map((each) => each.ns);
+  const least = Math.min(...values), most = Math.max(...values), spread = Math.max(most - least, most / 1000, 1);
+  const x = (i) => left + (width - left - 20) * i / Math.max(1, values.length - 1);
+  const y = (ns) => 10 + (height - bottom - 20) * (1 - (ns - least) / spread);
+  const image = sv("svg", { width, height, role: "img", "aria-label": T("History") });
+  const day = (each) => new Date(each.captured_ns / 1e6).toISOString().slice(0, 10);
+  const words = (each) => `${T("run")} ${each.run}, ${day(each)}: ${time(each.ns)}` + Object.entries(each.labels || {}).map(([name, value]) => `; ${name}=${value}`).join("");
+  image.append(sv("text", { x: left - 8, y: y(most) + 4, "text-anchor": "end" }, time(most)), sv("text", { x: left - 8, y: y(least) + 4, "text-anchor": "end" }, time(least)),
+    sv("text", { x: left, y: height - 6 }, day(history.series[0])), sv("text", { x: width - 20, y: height - 6, "text-anchor": "end" }, day(history.series[values.length - 1])));
+  const starts = [0, ...history.changes.map((change) => history.series.findIndex((each) => each.run === change.run))];
+  const levels = history.changes.length ? [history.changes[0].before_ns, ...history.changes.map((change) => change.after_ns)] : [];
+  levels.forEach((level, i) => image.append(sv("line", { class: "ideal", x1: x(starts[i]), x2: x(i + 1 < starts.length ? starts[i + 1] : values.length - 1), y1: y(level), y2: y(level) })));
+  history.series.forEach((each, i) => image.append(clickable(sv("circle", { class: "mark c-compute-3", cx: x(i), cy: y(each.ns), r: starts.includes(i) && i > 0 ? 6 : 3, "data-ns": each.ns }, sv("title", {}, words(each))), () => showCard(T("History"), note(words(each))))));
+  const box = chart("history", values.length, history.series);
+  box.append(image);
+  section("history", T("History"), note(history.changes.length
+    ? history.changes.map((change) => `${T("run")} ${change.run} (${day(change)}): ${time(change.before_ns)} → ${time(change.after_ns)}, ${change.ratio > 1 ? "+" : "−"}${figures(100 * Math.abs(change.ratio - 1))}${NBSP}%`).join("; ") + "."
+    : T("The step did not change over these runs.")), box);
+}
+
 // When each phase was at work on each NPU, and how much of it others used.
 function drawPhases() {
   if (!whole.phases) return;
@@ -925,6 +949,7 @@ drawRepairs();
 if (first !== drawFindings) drawFindings();
 drawMemory();
 drawFrequency();
+drawHistory();
 drawExperts();
 drawPhases();
 drawTrust();

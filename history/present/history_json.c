@@ -47,13 +47,14 @@ static void put_labels(struct np_jsonout *out, const struct hist_store *store, s
 	np_jsonout_end(out);
 }
 
-static void put_run(struct np_jsonout *out, const struct hist_store *store, size_t index)
+static void put_run(struct np_jsonout *out, const struct history_report *report, size_t index)
 {
-	const struct hist_run *run = &store->runs.item[index];
+	const struct hist_run *run = &report->store->runs.item[index];
 
 	np_jsonout_integer(out, "run", run->id);
 	np_jsonout_integer(out, "captured_ns", run->captured);
-	put_labels(out, store, index);
+	if (!report->anonymous)
+		put_labels(out, report->store, index);
 }
 
 /* --- list and export ------------------------------------------------------------------------- */
@@ -110,7 +111,7 @@ int history_json_list(const struct history_report *report, bool whole, void *str
 		const struct hist_run *run = &store->runs.item[i];
 
 		np_jsonout_object(&out, NULL);
-		put_run(&out, store, i);
+		put_run(&out, report, i);
 		np_jsonout_text(&out, "fingerprint", hist_text(store, run->fingerprint));
 		np_jsonout_text(&out, "job", hist_text(store, run->job));
 		np_jsonout_text(&out, "dir", hist_text(store, run->dir));
@@ -137,6 +138,43 @@ int history_json_list(const struct history_report *report, bool whole, void *str
 
 /* --- trend, effects, plan -------------------------------------------------------------------- */
 
+/* Members that a trend and a page have in common. */
+static void put_series(struct np_jsonout *out, const struct history_report *report,
+		       const struct hist_series *series, const struct hist_changes *changes)
+{
+	np_jsonout_real(out, "error_rate", HIST_CHANGE_ERROR);
+	np_jsonout_array(out, "series");
+	for (size_t i = 0; i < series->list.count; i++) {
+		np_jsonout_object_line(out, NULL);
+		put_run(out, report, series->list.item[i].run);
+		np_jsonout_integer(out, "ns", series->list.item[i].time);
+		np_jsonout_end(out);
+	}
+	np_jsonout_end(out);
+	np_jsonout_array(out, "changes");
+	for (size_t i = 0; i < changes->list.count; i++) {
+		const struct hist_change *change = &changes->list.item[i];
+
+		np_jsonout_object_line(out, NULL);
+		put_run(out, report, series->list.item[change->at].run);
+		np_jsonout_integer(out, "before_ns", (np_ns)change->before);
+		np_jsonout_integer(out, "after_ns", (np_ns)change->after);
+		np_jsonout_real(out, "ratio", change->after / change->before);
+		np_jsonout_real(out, "chance", change->chance);
+		np_jsonout_end(out);
+	}
+	np_jsonout_end(out);
+}
+
+void history_put_page(struct np_jsonout *out, const struct history_report *report,
+		      const struct hist_series *series, const struct hist_changes *changes)
+{
+	np_jsonout_object(out, "history");
+	np_jsonout_text(out, "job", report->anonymous ? NULL : report->selection->job);
+	put_series(out, report, series, changes);
+	np_jsonout_end(out);
+}
+
 int history_json_trend(const struct history_report *report, const struct hist_series *series,
 		       const struct hist_changes *changes, void *stream, struct np_err *err)
 {
@@ -144,28 +182,7 @@ int history_json_trend(const struct history_report *report, const struct hist_se
 
 	begin(&out, report, "trend", stream);
 	np_jsonout_text(&out, "figure", report->figure);
-	np_jsonout_real(&out, "error_rate", HIST_CHANGE_ERROR);
-	np_jsonout_array(&out, "series");
-	for (size_t i = 0; i < series->list.count; i++) {
-		np_jsonout_object_line(&out, NULL);
-		put_run(&out, report->store, series->list.item[i].run);
-		np_jsonout_integer(&out, "ns", series->list.item[i].time);
-		np_jsonout_end(&out);
-	}
-	np_jsonout_end(&out);
-	np_jsonout_array(&out, "changes");
-	for (size_t i = 0; i < changes->list.count; i++) {
-		const struct hist_change *change = &changes->list.item[i];
-
-		np_jsonout_object_line(&out, NULL);
-		put_run(&out, report->store, series->list.item[change->at].run);
-		np_jsonout_integer(&out, "before_ns", (np_ns)change->before);
-		np_jsonout_integer(&out, "after_ns", (np_ns)change->after);
-		np_jsonout_real(&out, "ratio", change->after / change->before);
-		np_jsonout_real(&out, "chance", change->chance);
-		np_jsonout_end(&out);
-	}
-	np_jsonout_end(&out);
+	put_series(&out, report, series, changes);
 	return finish(&out, err);
 }
 

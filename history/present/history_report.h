@@ -9,6 +9,7 @@
 #include "history/engine/hist_series.h"
 
 #include "npuprof/buf.h"
+#include "npuprof/jsonout.h"
 
 /*
  * What `npuprof history` shows: for people as lines and tables, for programs as JSON
@@ -21,6 +22,7 @@ struct history_report {
 	const char *figure;
 	size_t width;
 	bool color;
+	bool anonymous; /* a page without labels and names of jobs */
 };
 
 /* "2026-01-31 10:00" */
@@ -58,6 +60,10 @@ int history_json_effects(const struct history_report *report, const struct hist_
 			 void *stream, struct np_err *err) NP_MUST_USE;
 int history_json_drain(const struct history_report *report, const struct hist_drain *drain,
 		       size_t most, void *stream, struct np_err *err) NP_MUST_USE;
+
+/* The member "history" of a page. */
+void history_put_page(struct np_jsonout *out, const struct history_report *report,
+		      const struct hist_series *series, const struct hist_changes *changes);
 
 /* One row for each figure of each run. */
 int history_csv_figures(const struct history_report *report, void *stream, struct np_err *err)

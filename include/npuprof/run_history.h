@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 struct np_common;
+struct np_jsonout;
 struct np_opt_list;
 
 struct np_history_question {
@@ -40,6 +41,13 @@ struct np_history_look {
 
 /* The document that the command prints with -f json. NP_E_USAGE for another action, or no store. */
 int np_history_write(const struct np_history_look *look, FILE *stream, struct np_err *err)
+	NP_MUST_USE;
+
+/*
+ * The member "history" of a page: the step of the runs of the newest job in the store, and the runs
+ * at which it changed. Labels are not on an anonymous one.
+ */
+int np_history_put(struct np_jsonout *out, const char *store, bool anonymous, struct np_err *err)
 	NP_MUST_USE;
 
 #endif /* NP_RUN_HISTORY_H */

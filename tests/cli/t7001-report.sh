@@ -55,6 +55,23 @@ expect_equal "$(data "$work/page.html" 'len(d["repairs"]["subsets"]) == 2 ** len
 	and min(d["repairs"]["subsets"][1:]) >= d["repairs"]["ideal_ns"] * 0.9
 	and d["repairs"]["subsets"][-1] <= min(d["repairs"]["subsets"][1 << i] for i in range(len(d["repairs"]["combine"])))')" True
 
+behaviour 'a history is drawn on it, without labels on an anonymous page'
+"$npuprof" history add -q "$work/run" --store "$work/runs.db" --job secret --label commit=secret1 >/dev/null
+for i in {2..20}; do
+	sqlite3 "$work/runs.db" "INSERT INTO RUN SELECT $i, 'f$i', job, dir, captured + $i * 86400000000000, added, program, device, world, ranks,
+		steps, step_ns * (1.0 + ($i % 3) / 1000.0 + ($i > 11) * 0.1), basis, verdict, what, sentence FROM RUN WHERE id = 1;
+		INSERT INTO FIGURE SELECT $i, 'step', step_ns FROM RUN WHERE id = $i;"
+done
+run "$npuprof" report -q -d "$work/run" -o "$work/course.html" --history "$work/runs.db"
+expect_exit 0
+expect_equal "$(data "$work/course.html" 'len(d["history"]["series"]), [c["run"] for c in d["history"]["changes"]],
+	d["history"]["series"][0]["labels"]')" "(20, [12], {'commit': 'secret1'})"
+run "$npuprof" report -q -d "$work/run" -o "$work/course.html" --history "$work/runs.db" --anonymize
+expect_equal "$(grep -c secret "$work/course.html")" 0
+run "$npuprof" report -q -d "$work/run" -o "$work/course.html" --history "$work/none.db"
+expect_exit 2
+expect_stderr_has "'$work/none.db', which --history names, cannot be read"
+
 behaviour 'nothing is fetched, and the policy names the script and the style by their digests'
 expect_equal "$(grep -cE 'src=|href="http|@import|url\(' "$work/page.html")" 0
 for tag in script style; do
