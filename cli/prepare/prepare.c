@@ -250,7 +250,7 @@ int prepare_loaded(const struct np_common *common, struct np_run *run, struct np
 	}
 	/* Ranks that the user left out are not missing. */
 	if (rc == NP_OK && !common->ranks.set)
-		np_run_note_missing(run);
+		np_run_note_missing(run, np_manifest_lost(run));
 	if (rc == NP_OK && common->phase_times)
 		rc = phases_gather(common->phase_times, common->phase_part, run, err);
 	return rc;

@@ -45,6 +45,11 @@ void np_note_add(struct np_notes *notes, enum np_note_kind kind, int32_t rank, c
 	notes->lost = true;
 }
 
+enum np_note_kind np_note_of_loss(size_t lost, size_t of)
+{
+	return lost > of / 1000 ? NP_NOTE_SKIPPED : NP_NOTE_WARNING;
+}
+
 void np_notes_move(struct np_notes *to, struct np_notes *from)
 {
 	for (size_t i = 0; i < from->list.count; i++) {

@@ -67,6 +67,7 @@ struct np_comm_task {
 struct np_comm_tasks_form {
 	bool has_master; /* the tasks say which plane is the master */
 	bool has_links;  /* planes, sizes and links were recorded (not so at Level0) */
+	bool may_lack;   /* sizes of some were not: nothing is lost that could be known */
 };
 
 /*

@@ -34,7 +34,8 @@ struct np_manifest_host {
 
 struct np_manifest_rank {
 	int32_t rank;
-	uint32_t host; /* index in hosts */
+	uint32_t host;  /* index in hosts */
+	bool collected; /* there was a capture of it */
 };
 
 /* A capture with less in it than was asked for. */
@@ -50,7 +51,8 @@ struct np_manifest {
 	NP_VEC(struct np_manifest_host) hosts;
 	NP_VEC(struct np_manifest_rank) ranks;
 	NP_VEC(struct np_manifest_fault) faults;
-	int32_t world; /* 0 when not stated */
+	int32_t world;   /* 0 when not stated */
+	size_t unusable; /* entries of ranks without a number, or of a host that it does not list */
 };
 
 /*
@@ -67,5 +69,8 @@ int np_load_manifest(const struct np_run *run, struct np_manifest **ret, struct 
 void np_manifest_note(struct np_run *run);
 
 void np_manifest_freep(struct np_manifest **manifest);
+
+/* Does the manifest say that a rank was collected which is not in the run? */
+bool np_manifest_lost(const struct np_run *run);
 
 #endif /* NP_MANIFEST_H */

@@ -38,6 +38,13 @@ void np_notes_release(struct np_notes *notes);
 void np_note_add(struct np_notes *notes, enum np_note_kind kind, int32_t rank, const char *path,
 		 const char *what, const char *reason, ...) NP_PRINTF(6, 7);
 
+/*
+ * How to note that `lost` of `of` rows were left out, or have values that are unknown now: up to
+ * one in a thousand is a warning, for figures hardly change; more is something that could not be
+ * used.
+ */
+enum np_note_kind np_note_of_loss(size_t lost, size_t of);
+
 /* Move all notes of `from` behind those of `to`. */
 void np_notes_move(struct np_notes *to, struct np_notes *from);
 

@@ -349,6 +349,9 @@ enum np_contents {
 	NP_OF_GPU = 1 << 6,       /* it ran on one: kernels of CUDA, operators of NCCL */
 };
 
+/* From this bit on: tables of its database that have rows (vendor_compared). */
+#define NP_CONTENTS_TABLES 8
+
 /*
  * How much of what another file of the rank says a file holds, of computing or of
  * communication, whichever is less; listed where that is not all of it.

@@ -151,8 +151,11 @@ const char *np_run_device_kind(const struct np_run *run);
 /* Number of ranks that were loaded. */
 size_t np_run_used(const struct np_run *run);
 
-/* Note which ranks of the job have no profile, as far as the metadata tell its size. */
-void np_run_note_missing(struct np_run *run);
+/*
+ * Note which ranks of the job have no profile, as far as the metadata tell its size; one that was
+ * `collected` and is gone is a loss.
+ */
+void np_run_note_missing(struct np_run *run, bool collected);
 
 /* The text of an interned string; NULL for NP_STR_NONE. */
 const char *np_run_text(const struct np_run *run, np_str id);

@@ -71,6 +71,10 @@ void np_scan_closep(struct np_scan **scan);
 /* Is the optional column there? */
 bool np_scan_has(const struct np_scan *scan, size_t column);
 
+/* How many values of the column, of the rows read so far, are there and are not of its type: text,
+ * blobs, infinite. */
+size_t np_scan_wrong(const struct np_scan *scan, size_t column);
+
 /*
  * About how many rows the table has, judged by the pages of the last batch; 0 where
  * nothing is known. Nobody has counted: there may be fewer or more.

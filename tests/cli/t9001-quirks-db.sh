@@ -156,14 +156,16 @@ same_figures
 fresh
 sqlite3 "$(db 2)" 'DELETE FROM COMMUNICATION_OP; DELETE FROM COMMUNICATION_TASK_INFO'
 rm "$(analysis 2)"
-analyse 0
+analyse 3
+expect_equal "$(json "j ->> '\$.input.skipped[0].what'" "j ->> '\$.input.skipped[0].reason'")" 'COMMUNICATION_OP|it has no rows, though it has on other ranks'
 expect 'computing is that of the sound run' diff <(cut -d '|' -f 1-4 "$work/good.steps") <(cut -d '|' -f 1-4 "$work/steps")
 expect_equal "$(grep '^step|10|2|' "$work/steps" | cut -d '|' -f 5-7)" '0|0|0'
 fresh
 sqlite3 "$(db 2)" 'DELETE FROM TASK; DELETE FROM COMMUNICATION_OP'
 rm "$(analysis 2)"
 analyse 3
-expect_equal "$(json "j ->> '\$.input.skipped[0].rank'" "j ->> '\$.input.skipped[0].reason' LIKE 'covers under 1 % of COMPUTE_TASK_INFO%'")" '2|1'
+expect_equal "$(json "sum(s.value ->> 'rank' = 2 AND s.value ->> 'reason' LIKE 'covers under 1 % of COMPUTE_TASK_INFO%')
+	FROM (SELECT readfile('$work/stdout') AS j) f, json_each(f.j, '\$.input.skipped') s; --")" 1
 # What it does not hold is not 0.
 expect_equal "$(grep -c '^step|10|2|' "$work/steps")" 0
 
@@ -191,7 +193,7 @@ first=$(sqlite3 "$(db 1)" 'SELECT min(CAST(startNs AS INTEGER)) FROM PYTORCH_API
 expect_equal "$(sqlite3 "$(db 1)" 'SELECT DISTINCT typeof(startNs) FROM PYTORCH_API')" text
 # As a text this is the greatest of all.
 sqlite3 "$(db 1)" "UPDATE PYTORCH_API SET startNs = '999999999999999999' WHERE CAST(startNs AS INTEGER) = $first"
-analyse 0 --steps-from none
+analyse 3 --steps-from none
 expect_equal "$(grep '^step||1|' "$work/steps" | cut -d '|' -f 12)" $((before + first - 999999999999999999))
 
 # 6: NULL where a value could be
@@ -471,14 +473,35 @@ behaviour 'durations of zero count, impossible ones are left out and said'
 fresh
 in_all "INSERT INTO TASK (startNs, endNs, deviceId, connectionId, globalTaskId, taskType)
 		SELECT startNs, startNs, deviceId, connectionId, globalTaskId + 1000000, taskType FROM TASK ORDER BY startNs LIMIT 10 OFFSET 40;
-	UPDATE OP_MEMORY SET size = -size, duration = -1; UPDATE MEMORY_RECORD SET totalAllocated = -1"
+	UPDATE OP_MEMORY SET size = -size, duration = -1"
 same_figures
 expect_equal "$(json "j -> '\$.input.warnings'")" '[]'
 sqlite3 "$(db 1)" 'INSERT INTO TASK (startNs, endNs, deviceId, connectionId, globalTaskId, taskType)
 		SELECT endNs, startNs, deviceId, connectionId, globalTaskId + 2000000, taskType FROM TASK WHERE endNs > startNs LIMIT 10;
 	INSERT INTO COMPUTE_TASK_INFO (globalTaskId) SELECT globalTaskId FROM TASK WHERE globalTaskId > 2000000'
+same_figures 3
+expect_equal "$(json "j ->> '\$.input.skipped[0].rank'" "j ->> '\$.input.skipped[0].reason' LIKE '10 tasks or operators with impossible times%'")" '1|1'
+
+behaviour 'memory that is less than nothing is unknown, and how often is said'
+fresh
+sqlite3 "$(db 1)" 'UPDATE MEMORY_RECORD SET totalAllocated = -1'
+same_figures 3
+expect_equal "$(json "j ->> '\$.input.skipped[0].what'" "j ->> '\$.input.skipped[0].reason' LIKE '% values of its % rows are impossible: they count as unknown'")" 'MEMORY_RECORD|1'
+expect_equal "$(json "min(m.value ->> 'peak_bytes') FROM (SELECT readfile('$work/stdout') AS j) f, json_each(f.j, '\$.memory') m WHERE m.value ->> 'rank' = 1; --")" ''
+
+behaviour 'what others have and a rank has not is said'
+fresh
+sqlite3 "$(db 2)" 'DELETE FROM AICORE_FREQ'
 same_figures
-expect_equal "$(json "j ->> '\$.input.warnings[0].rank'" "j ->> '\$.input.warnings[0].reason' LIKE '10 tasks or operators with impossible times%'")" '1|1'
+expect_equal "$(json "j ->> '\$.input.warnings[0].rank'" "j ->> '\$.input.warnings[0].what'" "j ->> '\$.input.warnings[0].reason'")" \
+	'2|AICORE_FREQ|it has no rows, though it has on other ranks'
+
+behaviour 'tasks that ran a day after the session ended are none'
+fresh
+sqlite3 "$(db 1)" 'INSERT INTO TASK (startNs, endNs, deviceId, connectionId, globalTaskId, taskType)
+	SELECT startNs + 86400000000000, endNs + 86400000000000, deviceId, connectionId, globalTaskId + 2000000, taskType FROM TASK LIMIT 3'
+same_figures 3
+expect_equal "$(json "j ->> '\$.input.skipped[0].reason' LIKE '3 tasks or operators with impossible times%'")" 1
 
 # 33: the device is not the rank
 behaviour 'rank and device are both kept'

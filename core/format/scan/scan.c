@@ -126,36 +126,62 @@ static int rows_open(struct np_scan *scan, const char *table, bool is_table, str
 	return rc == SQLITE_OK ? NP_OK : np_db_fail(handle, rc, np_db_path(scan->db), err);
 }
 
-/* A value that should be an integer: real ones are, some are text, and some are not there. */
-static int64_t integer_value(sqlite3_stmt *statement, int index)
+void np_scan_wrong_text(struct np_scan_slot *slot, const char *bytes, size_t length)
 {
+	static const char *const none[] = { "N/A", "NA", "NULL", "None" };
+	bool is_none = length == 0;
+
+	for (size_t i = 0; i < NP_COUNT(none) && !is_none; i++)
+		is_none = strlen(none[i]) == length && memcmp(none[i], bytes, length) == 0;
+	slot->wrong += !is_none;
+}
+
+/* A value that should be an integer: real ones are, some are text, and some are not there. */
+static int64_t integer_value(sqlite3_stmt *statement, struct np_scan_slot *slot)
+{
+	int index = slot->result;
+	const char *text;
 	int64_t value;
 
 	switch (sqlite3_column_type(statement, index)) {
 	case SQLITE_INTEGER:
 		return sqlite3_column_int64(statement, index);
 	case SQLITE_FLOAT:
-		return np_double_to_scaled(sqlite3_column_double(statement, index), 1.0);
+		value = np_double_to_scaled(sqlite3_column_double(statement, index), 1.0);
+		slot->wrong += value == NP_UNKNOWN;
+		return value;
 	case SQLITE_TEXT:
-		if (np_text_to_scaled((const char *)sqlite3_column_text(statement, index),
-				      (size_t)sqlite3_column_bytes(statement, index), 0, &value))
+		text = (const char *)sqlite3_column_text(statement, index);
+		if (np_text_to_scaled(text, (size_t)sqlite3_column_bytes(statement, index), 0,
+				      &value))
 			return value;
+		np_scan_wrong_text(slot, text, (size_t)sqlite3_column_bytes(statement, index));
 		return NP_UNKNOWN;
 	default:
+		slot->wrong += sqlite3_column_type(statement, index) == SQLITE_BLOB;
 		return NP_UNKNOWN;
 	}
 }
 
-static double real_value(sqlite3_stmt *statement, int index)
+static double real_value(sqlite3_stmt *statement, struct np_scan_slot *slot)
 {
+	int index = slot->result;
+	const char *text;
+	double value;
+
 	switch (sqlite3_column_type(statement, index)) {
 	case SQLITE_INTEGER:
 	case SQLITE_FLOAT:
 		return sqlite3_column_double(statement, index);
 	case SQLITE_TEXT:
-		return np_scan_real_of_text((const char *)sqlite3_column_text(statement, index),
-					    (size_t)sqlite3_column_bytes(statement, index));
+		text = (const char *)sqlite3_column_text(statement, index);
+		value = np_scan_real_of_text(text, (size_t)sqlite3_column_bytes(statement, index));
+		if (isnan(value))
+			np_scan_wrong_text(slot, text,
+					   (size_t)sqlite3_column_bytes(statement, index));
+		return value;
 	default:
+		slot->wrong += sqlite3_column_type(statement, index) == SQLITE_BLOB;
 		return (double)NAN;
 	}
 }
@@ -178,9 +204,9 @@ static void take_row(struct np_scan *scan, size_t row)
 		if (!slot->present)
 			continue;
 		if (slot->type == NP_SCAN_INTEGER)
-			slot->values.integer[row] = integer_value(scan->statement, slot->result);
+			slot->values.integer[row] = integer_value(scan->statement, slot);
 		else if (slot->type == NP_SCAN_REAL)
-			slot->values.real[row] = real_value(scan->statement, slot->result);
+			slot->values.real[row] = real_value(scan->statement, slot);
 		else
 			take_text(scan, slot, row);
 	}
@@ -513,6 +539,11 @@ void np_scan_closep(struct np_scan **scan)
 bool np_scan_has(const struct np_scan *scan, size_t column)
 {
 	return scan->slot[column].present;
+}
+
+size_t np_scan_wrong(const struct np_scan *scan, size_t column)
+{
+	return scan->slot[column].wrong;
 }
 
 bool np_scan_reads_pages(const struct np_scan *scan)

@@ -31,6 +31,7 @@ struct np_scan_slot {
 		double *real;
 		struct np_scan_text *text;
 	} values;
+	size_t wrong;  /* values so far that are there and are no numbers */
 	size_t *texts; /* offset + 1 of each text in np_scan.texts, 0 for NULL */
 };
 
@@ -64,6 +65,9 @@ bool np_scan_reads_pages(const struct np_scan *scan);
 /* Keep a text of the batch; running out of memory is remembered by scan->texts. */
 void np_scan_keep_text(struct np_scan *scan, struct np_scan_slot *slot, size_t row,
 		       const char *bytes, size_t length);
+
+/* A text that should be a number and is none is wrong, unless it says that there is no value. */
+void np_scan_wrong_text(struct np_scan_slot *slot, const char *bytes, size_t length);
 
 /* How SQLite writes a real, which only it knows exactly. */
 int np_scan_text_of_real(struct np_scan *scan, struct np_scan_slot *slot, size_t row, double value,

@@ -168,13 +168,16 @@ static void put_odd(const struct np_pages *pages, const struct np_layout *layout
 	for (size_t i = 0; i < layout->odd_count; i++) {
 		const struct np_layout_odd *odd = &layout->odd[i];
 		const struct np_layout_value *value = &layout->value[odd->column];
-		const struct np_scan_slot *slot = pages->stored[odd->column];
+		struct np_scan_slot *slot = pages->stored[odd->column];
+		const char *text = (const char *)record + value->offset;
 
-		if (slot->type == NP_SCAN_REAL)
+		if (slot->type == NP_SCAN_REAL) {
 			slot->values.real[row] = (double)load_value(record, value);
-		else if (!np_text_to_scaled((const char *)record + value->offset, odd->text_length,
-					    0, &slot->values.integer[row]))
+		} else if (!np_text_to_scaled(text, odd->text_length, 0,
+					      &slot->values.integer[row])) {
+			np_scan_wrong_text(slot, text, odd->text_length);
 			slot->values.integer[row] = NP_UNKNOWN;
+		}
 	}
 }
 
@@ -295,6 +298,7 @@ static int put_real(struct np_scan *scan, struct np_scan_slot *slot, size_t row,
 	switch (slot->type) {
 	case NP_SCAN_INTEGER:
 		slot->values.integer[row] = np_double_to_scaled(value, 1.0);
+		slot->wrong += !isnan(value) && slot->values.integer[row] == NP_UNKNOWN;
 		return NP_OK;
 	case NP_SCAN_REAL:
 		slot->values.real[row] = value;
@@ -352,12 +356,16 @@ static void put_bytes(struct np_scan *scan, struct np_scan_slot *slot, size_t ro
 
 	switch (slot->type) {
 	case NP_SCAN_INTEGER:
-		if (is_blob || !np_text_to_scaled(text, length, 0, &value))
+		if (is_blob || !np_text_to_scaled(text, length, 0, &value)) {
+			np_scan_wrong_text(slot, text, length);
 			value = NP_UNKNOWN;
+		}
 		slot->values.integer[row] = value;
 		break;
 	case NP_SCAN_REAL:
 		slot->values.real[row] = is_blob ? (double)NAN : np_scan_real_of_text(text, length);
+		if (isnan(slot->values.real[row]))
+			np_scan_wrong_text(slot, text, length);
 		break;
 	case NP_SCAN_TEXT:
 		np_scan_keep_text(scan, slot, row, text, length);

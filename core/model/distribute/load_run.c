@@ -5,6 +5,7 @@
 #include "distributed.h"
 #include "iterations.h"
 #include "load_source.h"
+#include "unlike.h"
 
 #include "npuprof/period.h"
 #include "npuprof/rank.h"
@@ -251,7 +252,10 @@ static int settle_iterations(struct np_run *run, const struct np_load_options *o
 	agreement_release(&agreement);
 	if (rc < 0)
 		return rc;
-	np_note_add(&run->notes, NP_NOTE_WARNING, NP_NO_RANK, run->roots.item[0], "iterations",
+	/* Where others are marked, what an unmarked rank did is in none of their steps. */
+	np_note_add(&run->notes,
+		    other->steps_from == NP_STEPS_MARKS ? NP_NOTE_SKIPPED : NP_NOTE_WARNING,
+		    NP_NO_RANK, run->roots.item[0], "iterations",
 		    "were found on rank %" PRId32 ", but not the same on rank %" PRId32
 		    ": %s; no iterations are used%s",
 		    found->id, other->id, why,
@@ -321,6 +325,8 @@ int np_load_run(struct np_run *run, const struct np_load_options *options, struc
 		run->ranks[i] = outcomes[i].rank;
 		run->cached += outcomes[i].cached;
 	}
+	if (rc == NP_OK && !options->operators_only)
+		unlike_note(run);
 	collect_notes(run, outcomes);
 	note_cache(run, options, outcomes);
 	if (rc == NP_OK && np_run_used(run) == 0)

@@ -7,15 +7,9 @@
  * and compared with it.
  */
 
+#include "core/model/vendor/values.h"
 #include "npuprof/rank.h"
 #include "npuprof/strtab.h"
-
-/*
- * What rounding explains: text files derive Stage and Preparing from doubles of
- * absolute µs, whose last place is 0.25 µs; a start, a duration added to it and
- * a difference are off by half of that each.
- */
-#define NP_ROUNDING_NS 375
 
 /*
  * Compare what was derived with what the vendor's file says, and note on `rank`

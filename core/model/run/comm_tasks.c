@@ -448,8 +448,12 @@ int np_comm_tasks_finish(struct np_comm_tasks *walk, struct np_comm_tasks_form f
 	if (!form.has_links)
 		return NP_OK;
 	if (walk->unsized > 0)
-		np_note_add(&walk->rank->notes, NP_NOTE_WARNING, walk->rank->id, walk->rank->path,
-			    "sizes of transfers",
+		/* None at all is what a low level records. */
+		np_note_add(&walk->rank->notes,
+			    walk->sized > 0 && !form.may_lack
+				    ? np_note_of_loss(walk->unsized, walk->sized)
+				    : NP_NOTE_WARNING,
+			    walk->rank->id, walk->rank->path, "sizes of transfers",
 			    "%zu of %zu transfers have none recorded: they count as transfer time,"
 			    " but for no bandwidth and no link",
 			    walk->unsized, walk->unsized + walk->sized);

@@ -175,7 +175,7 @@ static int32_t world_size(const struct np_run *run)
 	return 0;
 }
 
-void np_run_note_missing(struct np_run *run)
+void np_run_note_missing(struct np_run *run, bool collected)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf list = NP_BUF_INIT;
 	int32_t world = world_size(run);
@@ -192,7 +192,8 @@ void np_run_note_missing(struct np_run *run)
 	}
 	if (missing && count > 0) {
 		np_ranges_format(&list, missing, count);
-		np_note_add(&run->notes, NP_NOTE_WARNING, NP_NO_RANK, run->roots.item[0], "ranks",
+		np_note_add(&run->notes, collected ? NP_NOTE_SKIPPED : NP_NOTE_WARNING, NP_NO_RANK,
+			    run->roots.item[0], "ranks",
 			    "%zu of the %d ranks of the job have no profile here: %s", count, world,
 			    list.text);
 	}

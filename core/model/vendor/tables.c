@@ -2,11 +2,19 @@
 /* The tables of the rank database: the names, types and needs of their columns. */
 #include "tables.h"
 
+#include "values.h"
+
 #include <assert.h>
 
-#define TABLE(table, columns) \
+#define TABLE(table, list) \
 	{ \
-		table, columns, NP_COUNT(columns) \
+		.name = table, .columns = list, .count = NP_COUNT(list) \
+	}
+
+/* A table of which is known which values can be. */
+#define CHECKED(table, list, ...) \
+	{ \
+		.name = table, .columns = list, .count = NP_COUNT(list), __VA_ARGS__ \
 	}
 
 int vendor_scan_open(struct np_db *db, const struct vendor_pick *pick, struct np_scan **ret,
@@ -26,6 +34,61 @@ int vendor_scan_open(struct np_db *db, const struct vendor_pick *pick, struct np
 			columns[i].need = NP_REQUIRED;
 	}
 	return np_scan_open(db, table->name, columns, table->count, ret, err);
+}
+
+static bool is_picked(const struct vendor_pick *pick, size_t column)
+{
+	return pick->columns == 0 || (pick->columns & VENDOR_BIT(column));
+}
+
+/* The least and the most that a column can hold; what has no limits is not looked at. */
+static bool limits_of(const struct vendor_table *table, size_t column, int64_t *most)
+{
+	uint32_t bit = VENDOR_BIT(column);
+
+	if (table->times & bit)
+		*most = NP_NS_MAX;
+	else if (table->sizes & bit)
+		*most = NP_MOST_BYTES;
+	else if (table->small & bit)
+		*most = UINT32_MAX;
+	else if (table->ids & bit)
+		*most = INT64_MAX - 1;
+	else
+		return false;
+	return true;
+}
+
+size_t vendor_impossible(const struct vendor_pick *pick, const struct np_scan *scan,
+			 const struct np_batch *batch)
+{
+	const struct vendor_table *table = pick->table;
+	size_t found = 0;
+
+	for (size_t i = 0; i < table->count; i++) {
+		const int64_t *value = batch->column[i].integer;
+		bool always = table->always & VENDOR_BIT(i);
+		int64_t most;
+
+		if (!is_picked(pick, i) || !np_scan_has(scan, i) || !limits_of(table, i, &most))
+			continue;
+		for (size_t row = 0; row < batch->rows; row++)
+			found += (value[row] < 0 || value[row] > most) &&
+				 (always || (value[row] != NP_UNKNOWN && value[row] != INT64_MAX));
+	}
+	return found;
+}
+
+size_t vendor_mistyped(const struct vendor_pick *pick, const struct np_scan *scan)
+{
+	const struct vendor_table *table = pick->table;
+	size_t found = 0;
+
+	for (size_t i = 0; i < table->count; i++) {
+		if (is_picked(pick, i) && !(table->always & VENDOR_BIT(i)))
+			found += np_scan_wrong(scan, i);
+	}
+	return found;
 }
 
 /* --- texts and names ------------------------------------------------------------------------- */
@@ -63,6 +126,13 @@ static const struct np_scan_column host_columns[HOST_COLUMNS] = {
 
 const struct vendor_table vendor_host_info = TABLE("HOST_INFO", host_columns);
 
+static const struct np_scan_column session_columns[SESSION_COLUMNS] = {
+	[SESSION_START] = { "startTimeNs", NP_SCAN_INTEGER, NP_REQUIRED },
+	[SESSION_END] = { "endTimeNs", NP_SCAN_INTEGER, NP_REQUIRED },
+};
+
+const struct vendor_table vendor_session = TABLE("SESSION_TIME_INFO", session_columns);
+
 static const struct np_scan_column npu_columns[NPU_COLUMNS] = {
 	[NPU_ID] = { "id", NP_SCAN_INTEGER, NP_OPTIONAL },
 	[NPU_NAME] = { "name", NP_SCAN_TEXT, NP_REQUIRED },
@@ -96,7 +166,10 @@ static const struct np_scan_column call_columns[CALL_COLUMNS] = {
 	[CALL_NAME] = { "name", NP_SCAN_INTEGER, NP_OPTIONAL },
 };
 
-const struct vendor_table vendor_cann_api = TABLE("CANN_API", call_columns);
+const struct vendor_table vendor_cann_api = CHECKED(
+	"CANN_API", call_columns, .times = VENDOR_BIT(CALL_START) | VENDOR_BIT(CALL_END),
+	.small = VENDOR_BIT(CALL_NAME), .ids = VENDOR_BIT(CALL_CONNECTION),
+	.always = VENDOR_BIT(CALL_START) | VENDOR_BIT(CALL_END) | VENDOR_BIT(CALL_CONNECTION));
 
 static const struct np_scan_column torch_columns[TORCH_COLUMNS] = {
 	[TORCH_START] = { "startNs", NP_SCAN_INTEGER, NP_REQUIRED },
@@ -112,7 +185,9 @@ static const struct np_scan_column torch_columns[TORCH_COLUMNS] = {
 	[TORCH_CHAIN] = { "callchainId", NP_SCAN_INTEGER, NP_OPTIONAL },
 };
 
-const struct vendor_table vendor_pytorch_api = TABLE("PYTORCH_API", torch_columns);
+const struct vendor_table vendor_pytorch_api = CHECKED(
+	"PYTORCH_API", torch_columns, .times = VENDOR_BIT(TORCH_START) | VENDOR_BIT(TORCH_END),
+	.small = VENDOR_BIT(TORCH_NAME), .always = VENDOR_BIT(TORCH_START) | VENDOR_BIT(TORCH_END));
 
 static const struct np_scan_column chain_columns[CHAIN_COLUMNS] = {
 	[CHAIN_ID] = { "id", NP_SCAN_INTEGER, NP_REQUIRED },
@@ -161,7 +236,11 @@ static const struct np_scan_column task_columns[TASK_COLUMNS] = {
 	[TASK_NUMBER] = { "taskId", NP_SCAN_INTEGER, NP_OPTIONAL },
 };
 
-const struct vendor_table vendor_task = TABLE("TASK", task_columns);
+const struct vendor_table vendor_task =
+	CHECKED("TASK", task_columns,
+		.small = VENDOR_BIT(TASK_DEVICE) | VENDOR_BIT(TASK_TYPE) | VENDOR_BIT(TASK_STREAM),
+		.ids = VENDOR_BIT(TASK_ID),
+		.always = VENDOR_BIT(TASK_ID) | VENDOR_BIT(TASK_DEVICE) | VENDOR_BIT(TASK_TYPE));
 
 static const struct np_scan_column kernel_columns[KERNEL_COLUMNS] = {
 	[KERNEL_NAME] = { "name", NP_SCAN_INTEGER, NP_OPTIONAL },
@@ -180,7 +259,10 @@ static const struct np_scan_column kernel_columns[KERNEL_COLUMNS] = {
 	[KERNEL_STATE] = { "opState", NP_SCAN_INTEGER, NP_OPTIONAL },
 };
 
-const struct vendor_table vendor_compute_task = TABLE("COMPUTE_TASK_INFO", kernel_columns);
+const struct vendor_table vendor_compute_task = CHECKED(
+	"COMPUTE_TASK_INFO", kernel_columns,
+	.small = VENDOR_BIT(KERNEL_NAME) | VENDOR_BIT(KERNEL_TYPE) | VENDOR_BIT(KERNEL_CORE),
+	.ids = VENDOR_BIT(KERNEL_TASK), .always = VENDOR_BIT(KERNEL_TASK));
 const struct vendor_table vendor_schedule_task =
 	TABLE("COMMUNICATION_SCHEDULE_TASK_INFO", kernel_columns);
 
@@ -227,7 +309,12 @@ static const struct np_scan_column op_columns[OP_COLUMNS] = {
 	[OP_DEVICE] = { "deviceId", NP_SCAN_INTEGER, NP_OPTIONAL },
 };
 
-const struct vendor_table vendor_communication_op = TABLE("COMMUNICATION_OP", op_columns);
+const struct vendor_table vendor_communication_op =
+	CHECKED("COMMUNICATION_OP", op_columns, .sizes = VENDOR_BIT(OP_COUNT),
+		.small = VENDOR_BIT(OP_NAME) | VENDOR_BIT(OP_GROUP) | VENDOR_BIT(OP_TYPE) |
+			 VENDOR_BIT(OP_DATA_TYPE),
+		.ids = VENDOR_BIT(OP_ID),
+		.always = VENDOR_BIT(OP_NAME) | VENDOR_BIT(OP_GROUP) | VENDOR_BIT(OP_ID));
 
 static const struct np_scan_column sub_task_columns[SUB_TASK_COLUMNS] = {
 	[SUB_TASK_TASK] = { "globalTaskId", NP_SCAN_INTEGER, NP_REQUIRED },
@@ -247,7 +334,12 @@ static const struct np_scan_column sub_task_columns[SUB_TASK_COLUMNS] = {
 };
 
 const struct vendor_table vendor_communication_task =
-	TABLE("COMMUNICATION_TASK_INFO", sub_task_columns);
+	/* Sizes that were not recorded are -1: who reads them counts them. */
+	CHECKED("COMMUNICATION_TASK_INFO", sub_task_columns,
+		.small = VENDOR_BIT(SUB_TASK_TYPE) | VENDOR_BIT(SUB_TASK_SRC) |
+			 VENDOR_BIT(SUB_TASK_DST) | VENDOR_BIT(SUB_TASK_TRANSPORT),
+		.ids = VENDOR_BIT(SUB_TASK_TASK) | VENDOR_BIT(SUB_TASK_OP),
+		.always = VENDOR_BIT(SUB_TASK_TASK));
 
 static const struct np_scan_column ccu_columns[CCU_COLUMNS] = {
 	[CCU_START] = { "startNs", NP_SCAN_INTEGER, NP_REQUIRED },
@@ -278,7 +370,11 @@ static const struct np_scan_column record_columns[RECORD_COLUMNS] = {
 	[RECORD_DEVICE] = { "deviceId", NP_SCAN_INTEGER, NP_OPTIONAL },
 };
 
-const struct vendor_table vendor_memory_record = TABLE("MEMORY_RECORD", record_columns);
+const struct vendor_table vendor_memory_record =
+	CHECKED("MEMORY_RECORD", record_columns, .times = VENDOR_BIT(RECORD_TIME),
+		.sizes = VENDOR_BIT(RECORD_ALLOCATED) | VENDOR_BIT(RECORD_RESERVED),
+		.small = VENDOR_BIT(RECORD_COMPONENT),
+		.always = VENDOR_BIT(RECORD_TIME) | VENDOR_BIT(RECORD_COMPONENT));
 
 static const struct np_scan_column memop_columns[MEMOP_COLUMNS] = {
 	[MEMOP_NAME] = { "name", NP_SCAN_INTEGER, NP_REQUIRED },
@@ -318,7 +414,10 @@ static const struct np_scan_column process_columns[PROCESS_COLUMNS] = {
 	[PROCESS_DEVICE] = { "deviceId", NP_SCAN_INTEGER, NP_OPTIONAL },
 };
 
-const struct vendor_table vendor_npu_mem = TABLE("NPU_MEM", process_columns);
+const struct vendor_table vendor_npu_mem =
+	CHECKED("NPU_MEM", process_columns, .times = VENDOR_BIT(PROCESS_TIME),
+		.sizes = VENDOR_BIT(PROCESS_HBM), .small = VENDOR_BIT(PROCESS_TYPE),
+		.always = VENDOR_BIT(PROCESS_TIME));
 
 static const struct np_scan_column module_columns[MODULE_COLUMNS] = {
 	[MODULE_TIME] = { "timestampNs", NP_SCAN_INTEGER, NP_OPTIONAL },
@@ -327,4 +426,27 @@ static const struct np_scan_column module_columns[MODULE_COLUMNS] = {
 	[MODULE_DEVICE] = { "deviceId", NP_SCAN_INTEGER, NP_OPTIONAL },
 };
 
-const struct vendor_table vendor_npu_module_mem = TABLE("NPU_MODULE_MEM", module_columns);
+const struct vendor_table vendor_npu_module_mem =
+	CHECKED("NPU_MODULE_MEM", module_columns, .times = VENDOR_BIT(MODULE_TIME),
+		.sizes = VENDOR_BIT(MODULE_RESERVED), .always = VENDOR_BIT(MODULE_TIME));
+
+/* --- what ranks of a job have in common ------------------------------------------------------- */
+
+const struct vendor_table *const vendor_compared[VENDOR_COMPARED] = {
+	&vendor_task,
+	&vendor_compute_task,
+	&vendor_communication_op,
+	&vendor_communication_task,
+	&vendor_cann_api,
+	&vendor_pytorch_api,
+	&vendor_connection_ids,
+	&vendor_step_time,
+	&vendor_memory_record,
+	&vendor_op_memory,
+	&vendor_npu_mem,
+	&vendor_npu_module_mem,
+	&vendor_aicore_freq,
+	&vendor_host_info,
+	&vendor_meta_data,
+	&vendor_task_pmu,
+};

@@ -29,6 +29,13 @@ struct vendor_table {
 	const char *name;
 	const struct np_scan_column *columns;
 	size_t count;
+	/* Which values can be (bits of columns): others are damage. What is in none of these is not
+	 * looked at. */
+	uint32_t times;  /* since 1970, in ns */
+	uint32_t sizes;  /* bytes and counts: not negative, and no petabyte */
+	uint32_t small;  /* ids of texts, devices, streams: 32 bits */
+	uint32_t ids;    /* not negative */
+	uint32_t always; /* never NULL where the column is there */
 };
 
 #define VENDOR_BIT(column) (UINT32_C(1) << (column))
@@ -42,6 +49,17 @@ struct vendor_pick {
 /* Begin to read the columns picked; fails as np_scan_open() does. */
 int vendor_scan_open(struct np_db *db, const struct vendor_pick *pick, struct np_scan **ret,
 		     struct np_err *err) NP_MUST_USE;
+
+/*
+ * How many values of a batch are impossible, by the table's description: the reader takes them for
+ * unknown, and says how many there were.
+ */
+size_t vendor_impossible(const struct vendor_pick *pick, const struct np_scan *scan,
+			 const struct np_batch *batch);
+
+/* Likewise those of all rows read, which are there and of another type; NULLs of impossible ones
+ * are not among them. */
+size_t vendor_mistyped(const struct vendor_pick *pick, const struct np_scan *scan);
 
 /* --- texts and names ------------------------------------------------------------------------- */
 
@@ -85,6 +103,15 @@ enum {
 };
 
 extern const struct vendor_table vendor_host_info;
+
+/* SESSION_TIME_INFO: when was collected; one row. */
+enum {
+	SESSION_START,
+	SESSION_END,
+	SESSION_COLUMNS,
+};
+
+extern const struct vendor_table vendor_session;
 
 /* NPU_INFO; the name is text. */
 enum {
@@ -401,5 +428,13 @@ enum {
 };
 
 extern const struct vendor_table vendor_npu_module_mem;
+
+/*
+ * Tables that ranks which were profiled alike have all or none of them: bit NP_CONTENTS_TABLES + i
+ * of a rank's contents says that the rank has rows of the i-th.
+ */
+#define VENDOR_COMPARED 16
+
+extern const struct vendor_table *const vendor_compared[VENDOR_COMPARED];
 
 #endif /* NP_VENDOR_TABLES_H */

@@ -17,6 +17,13 @@
 #define NP_LONGEST_NS ((np_ns)30 * 24 * 3600 * 1000000000)
 #define NP_MOST_BYTES INT64_C(1000000000000000)
 
+/*
+ * What rounding explains: text files derive Stage and Preparing from doubles of
+ * absolute µs, whose last place is 0.25 µs; a start, a duration added to it and
+ * a difference are off by half of that each.
+ */
+#define NP_ROUNDING_NS 375
+
 /* 0xFFFFFFFF, which files write for "no value" in unsigned columns. */
 #define VENDOR_NO_NUMBER INT64_C(4294967295)
 

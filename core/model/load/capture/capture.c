@@ -305,11 +305,22 @@ int capture_close_steps(struct capture *capture)
 
 /* --- tasks ----------------------------------------------------------------------------------- */
 
-/* The index of a device, added if it is new; the rule is that there is one. */
+/*
+ * The index of a device, added if it is new; the rule is that there is one. A task that names none,
+ * or an impossible one, runs where the others run: it is no device of its own.
+ */
 static int device_index(struct capture *capture, int64_t id, uint16_t *ret)
 {
 	int32_t device = np_device_of(id);
 	int32_t *slot;
+
+	*ret = 0;
+	if (capture->devices.count > 0 && device < 0)
+		return NP_OK;
+	if (capture->devices.count == 1 && capture->devices.item[0] < 0) {
+		capture->devices.item[0] = device;
+		return NP_OK;
+	}
 
 	for (size_t i = 0; i < capture->devices.count; i++) {
 		if (capture->devices.item[i] == device) {
@@ -446,7 +457,10 @@ void capture_note_oddities(struct capture *capture)
 			    capture->path, "partition",
 			    "a step lasts over a day by these times: it is not divided");
 	if (capture->impossible_times)
-		np_note_add(notes, NP_NOTE_WARNING, id, capture->path, "tasks",
+		np_note_add(notes,
+			    np_note_of_loss(capture->impossible_times,
+					    capture->task_count + capture->rank->ops.count),
+			    id, capture->path, "tasks",
 			    "%zu tasks or operators with impossible times were left out",
 			    capture->impossible_times);
 	if (capture->ops_outside)

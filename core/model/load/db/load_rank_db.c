@@ -8,6 +8,44 @@
 
 #include <strings.h>
 
+static struct rank_db_doubt *doubt_of(struct rank_db *load, const struct vendor_table *table)
+{
+	for (size_t i = 0; i < load->doubt_count; i++) {
+		if (load->doubts[i].table == table)
+			return &load->doubts[i];
+	}
+	if (load->doubt_count == RANK_DB_DOUBTS)
+		return NULL;
+	load->doubts[load->doubt_count] = (struct rank_db_doubt){ .table = table };
+	return &load->doubts[load->doubt_count++];
+}
+
+void rank_db_doubt(struct rank_db *load, const struct vendor_table *table)
+{
+	struct rank_db_doubt *doubt = doubt_of(load, table);
+
+	if (doubt)
+		doubt->values++;
+}
+
+/* Count what cannot be in the rows that were just read; with none, in the columns of all of them.
+ */
+void rank_db_look(struct rank_db *load, const struct vendor_pick *pick, const struct np_scan *scan,
+		  const struct np_batch *batch)
+{
+	const struct vendor_table *table = pick->table;
+	struct rank_db_doubt *doubt;
+
+	if (!(table->times | table->sizes | table->small | table->ids))
+		return;
+	doubt = doubt_of(load, table);
+	if (!doubt)
+		return;
+	doubt->rows += batch->rows;
+	doubt->values +=
+		batch->rows ? vendor_impossible(pick, scan, batch) : vendor_mistyped(pick, scan);
+}
+
 int rank_db_each(struct rank_db *load, const struct vendor_pick *pick, rank_db_take *take)
 {
 	NP_CLEANUP(np_scan_closep) struct np_scan *scan = NULL;
@@ -19,6 +57,8 @@ int rank_db_each(struct rank_db *load, const struct vendor_pick *pick, rank_db_t
 		return NP_OK;
 	while (rc == NP_OK) {
 		rc = np_scan_next(scan, &batch, load->err);
+		if (rc == NP_OK)
+			rank_db_look(load, pick, scan, &batch);
 		if (rc < 0 || batch.rows == 0)
 			break;
 		for (size_t i = 0; i < batch.rows && rc == NP_OK; i++)
@@ -46,6 +86,7 @@ int rank_db_open(struct rank_db *load, const struct vendor_pick *pick, struct ra
 {
 	int rc = vendor_scan_open(load->db, pick, &ret->scan, load->err);
 
+	ret->pick = *pick;
 	ret->done = rc < 0;
 	return rc == NP_E_NOTFOUND ? NP_OK : rc;
 }
@@ -57,6 +98,8 @@ int rank_db_fill(struct rank_db *load, struct rank_db_table *table)
 	if (table->done || table->row < table->batch.rows)
 		return NP_OK;
 	rc = np_scan_next(table->scan, &table->batch, load->err);
+	if (rc == NP_OK)
+		rank_db_look(load, &table->pick, table->scan, &table->batch);
 	table->row = 0;
 	table->done = rc < 0 || table->batch.rows == 0;
 	return rc;
@@ -67,14 +110,39 @@ bool rank_db_is_ahead(const struct rank_db *load, int64_t task)
 	return load->capture.in_parts && !load->tasks.done && task > load->latest_key;
 }
 
+static void note_doubts(struct rank_db *load)
+{
+	const char *path = np_db_path(load->db);
+
+	for (size_t i = 0; i < load->doubt_count; i++) {
+		const struct rank_db_doubt *doubt = &load->doubts[i];
+
+		if (doubt->values > 0)
+			np_note_add(
+				&load->rank->notes, np_note_of_loss(doubt->values, doubt->rows),
+				load->rank->id, path, doubt->table->name,
+				"%zu values of its %zu rows are impossible: they count as unknown",
+				doubt->values, doubt->rows);
+	}
+	if (load->nameless_count > 0)
+		np_note_add(&load->rank->notes,
+			    np_note_of_loss(load->nameless_count, load->texts.count),
+			    load->rank->id, path, "STRING_IDS",
+			    "%zu names that other tables use are not in it", load->nameless_count);
+}
+
 static void note_oddities(struct rank_db *load)
 {
 	struct np_notes *notes = &load->rank->notes;
 	const char *path = np_db_path(load->db);
 
 	capture_note_oddities(&load->capture);
+	note_doubts(load);
 	if (load->kernels_without_task)
-		np_note_add(notes, NP_NOTE_WARNING, load->rank->id, path, "COMPUTE_TASK_INFO",
+		np_note_add(notes,
+			    np_note_of_loss(load->kernels_without_task,
+					    load->kernels_taken + load->kernels_without_task),
+			    load->rank->id, path, "COMPUTE_TASK_INFO",
 			    "%zu kernels have no row in TASK and so no times",
 			    load->kernels_without_task);
 	if (load->rank->ops.count == 0 && np_db_has_rows(load->db, vendor_communication_task.name))
@@ -124,6 +192,7 @@ static void finish(struct rank_db *load)
 	np_vec_release(&load->waiting);
 	np_vec_release(&load->op_ids);
 	np_idset_free(load->seen);
+	np_idset_free(load->nameless);
 	capture_end(&load->capture);
 	expert_kernels_end(&load->experts);
 	rank_db_end_sums(load);
@@ -176,6 +245,10 @@ static void look_for_contents(struct rank_db *load)
 	for (size_t i = 0; i < NP_COUNT(tables); i++) {
 		if (np_db_has_rows(load->db, tables[i].table->name))
 			load->rank->contents |= tables[i].bit;
+	}
+	for (size_t i = 0; i < VENDOR_COMPARED; i++) {
+		if (np_db_has_rows(load->db, vendor_compared[i]->name))
+			load->rank->contents |= 1U << (NP_CONTENTS_TABLES + i);
 	}
 }
 

@@ -30,11 +30,22 @@ struct rank_db_text {
 
 /* A table that is being read. */
 struct rank_db_table {
+	struct vendor_pick pick;
 	struct np_scan *scan; /* NULL where there is no such table */
 	struct np_batch batch;
 	size_t row; /* the next one of the batch */
 	bool done;
 };
+
+/* What cannot be true of a table: values that are unknown now. */
+struct rank_db_doubt {
+	const struct vendor_table *table;
+	size_t values;
+	size_t rows; /* read so far */
+};
+
+/* Tables of a rank that are checked, at most. */
+#define RANK_DB_DOUBTS 16
 
 /* So many rows of a table may come before that of their task. */
 #define RANK_DB_MOST_WAITING 16384
@@ -101,6 +112,11 @@ struct rank_db {
 	size_t kernels_taken;
 	np_ns kernel_time; /* Σ of them */
 	size_t kernels_without_task;
+	struct np_span session; /* when was collected, and much around it: other times cannot be */
+	struct rank_db_doubt doubts[RANK_DB_DOUBTS];
+	size_t doubt_count;
+	struct np_idset *nameless; /* ids that STRING_IDS does not have; NULL: none so far */
+	size_t nameless_count;
 	bool has_kernels;
 	bool ran_kernels;        /* by the types of tasks */
 	bool overlap_alone;      /* no tasks: OVERLAP_ANALYSIS stands in for them */
@@ -156,6 +172,19 @@ int rank_db_open(struct rank_db *load, const struct vendor_pick *pick, struct ra
 int rank_db_fill(struct rank_db *load, struct rank_db_table *table) NP_MUST_USE;
 
 /* In parts: is the table about a task that is certainly not yet read? */
+/* Count what cannot be in the rows that were just read; with none, in the columns of all of them.
+ */
+void rank_db_look(struct rank_db *load, const struct vendor_pick *pick, const struct np_scan *scan,
+		  const struct np_batch *batch);
+/* Can these times be, of what this session has recorded? */
+static inline bool rank_db_time_ok(const struct rank_db *load, np_ns start, np_ns end)
+{
+	return vendor_time_ok(start, end) && start >= load->session.begin &&
+	       end <= load->session.end;
+}
+
+/* A value of the table cannot be, for a reason that its description does not know. */
+void rank_db_doubt(struct rank_db *load, const struct vendor_table *table);
 bool rank_db_is_ahead(const struct rank_db *load, int64_t task);
 
 /* rank_db_steps.c: STEP_TIME, PYTORCH_API. */

@@ -48,7 +48,7 @@ static int take_op(struct rank_db *load, const struct np_batch *batch, size_t ro
 	int64_t *id;
 	int rc;
 
-	if (!vendor_time_ok(start, end)) {
+	if (!rank_db_time_ok(load, start, end)) {
 		load->capture.impossible_times++;
 		return NP_OK;
 	}

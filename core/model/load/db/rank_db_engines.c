@@ -323,8 +323,10 @@ int rank_db_read_engines(struct rank_db *load)
 	if (rc == NP_OK)
 		drop_unsure(&engines);
 	/* Sub-tasks without planes and sizes are read by another rule, all or none. */
-	if (only && engines.sized)
+	if (only && engines.sized) {
 		load->sub_task.form.has_links = true;
+		load->sub_task.form.may_lack = true;
+	}
 	free(engines.has_tasks);
 	return rc;
 }

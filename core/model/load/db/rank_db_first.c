@@ -38,13 +38,17 @@ static int keep_range(struct rank_db *load, int64_t id, const struct rank_db_tex
 static int take_string(struct rank_db *load, const struct np_batch *batch, size_t row)
 {
 	struct np_scan_text value = batch->column[STRING_VALUE].text[row];
-	struct rank_db_text *text = np_vec_add(&load->texts, load->err);
+	struct rank_db_text *text;
 	int rc;
 
+	/* NULL is no text: who uses it will miss it. */
+	if (!value.bytes)
+		return NP_OK;
+	text = np_vec_add(&load->texts, load->err);
 	if (!text)
 		return NP_E_NOMEM;
 	text->length = value.length;
-	text->bytes = np_arena_text(load->arena, value.bytes ? value.bytes : "", value.length);
+	text->bytes = np_arena_text(load->arena, value.bytes, value.length);
 	if (!text->bytes)
 		return np_fail_nomem(load->err, "STRING_IDS");
 	rc = keep_loader(load, batch->column[STRING_ID].integer[row], text);
@@ -69,10 +73,26 @@ int rank_db_read_strings(struct rank_db *load)
 	return rc;
 }
 
+/* A name that somebody uses and nobody has written down; each is counted once. */
+static void miss(struct rank_db *load, int64_t id)
+{
+	if (vendor_known(id) == NP_UNKNOWN || id == VENDOR_NO_ENUM || id == VENDOR_NO_ENUM + 1 ||
+	    load->texts.count == 0)
+		return;
+	if (!load->nameless)
+		load->nameless = np_idset_new();
+	if (!load->nameless || np_idset_has(load->nameless, id))
+		return;
+	if (np_idset_add(load->nameless, id, NULL) == NP_OK)
+		load->nameless_count++;
+}
+
 struct rank_db_text rank_db_text(struct rank_db *load, int64_t id)
 {
 	uint32_t index = np_idmap_get(load->text_index, id);
 
+	if (index == NP_IDMAP_NONE)
+		miss(load, id);
 	return index == NP_IDMAP_NONE ? (struct rank_db_text){ "", 0 } : load->texts.item[index];
 }
 
@@ -139,18 +159,41 @@ static int take_host(struct rank_db *load, const struct np_batch *batch, size_t 
 	return rc;
 }
 
+/* Clocks are set while one collects, but not by so much. */
+#define SESSION_MARGIN ((np_ns)12 * 3600 * 1000000000)
+
+static int take_session(struct rank_db *load, const struct np_batch *batch, size_t row)
+{
+	np_ns start = batch->column[SESSION_START].integer[row];
+	np_ns end = batch->column[SESSION_END].integer[row];
+
+	/* Some versions write when it ended as 0. */
+	if (start <= SESSION_MARGIN || start > NP_NS_MAX - NP_LONGEST_NS)
+		return NP_OK;
+	load->session.begin = start - SESSION_MARGIN;
+	load->session.end =
+		(vendor_time_ok(start, end) ? end : start + NP_LONGEST_NS) + SESSION_MARGIN;
+	return NP_OK;
+}
+
 int rank_db_read_metadata(struct rank_db *load)
 {
+	static const struct vendor_pick session = { &vendor_session, 0, 0 };
 	static const struct vendor_pick metadata = { &vendor_meta_data, 0, 0 };
 	static const struct vendor_pick hosts = { &vendor_host_info, 0, 0 };
 	int rc = rank_db_try_each(load, &metadata, take_metadata);
 
 	if (rc == NP_OK)
 		rc = rank_db_try_each(load, &hosts, take_host);
+	load->session = (struct np_span){ -NP_NS_MAX, NP_NS_MAX };
+	if (rc == NP_OK)
+		rc = rank_db_try_each(load, &session, take_session);
 	return rc;
 }
 
 /* --- steps ------------------------------------------------------------------------------------ */
+
+#define MOST_STEP_DIGITS 18
 
 static int take_step(struct rank_db *load, const struct np_batch *batch, size_t row)
 {
@@ -160,7 +203,9 @@ static int take_step(struct rank_db *load, const struct np_batch *batch, size_t 
 	np_str id;
 	int rc;
 
-	if (!text.bytes || text.length == 0 || !vendor_time_ok(begin, end)) {
+	/* Steps are counted. */
+	if (!text.bytes || text.length == 0 || text.length > MOST_STEP_DIGITS ||
+	    strspn(text.bytes, "0123456789") != text.length || !rank_db_time_ok(load, begin, end)) {
 		np_note_add(&load->rank->notes, NP_NOTE_SKIPPED, load->rank->id,
 			    np_db_path(load->db), "STEP_TIME",
 			    "a step without id or with impossible times");
@@ -215,7 +260,12 @@ static int take_loading(struct rank_db *load, const struct np_batch *names, stru
 		return np_scan_skip(times, names->rows, load->err);
 	rc = np_scan_next(times, &batch, load->err);
 	for (size_t i = first; rc == NP_OK && i < names->rows && i < batch.rows; i++) {
-		if (loads_data(load, names, i))
+		if (!loads_data(load, names, i))
+			continue;
+		if (!vendor_time_ok(batch.column[TORCH_START].integer[i],
+				    batch.column[TORCH_END].integer[i]))
+			rank_db_doubt(load, &vendor_pytorch_api);
+		else
 			rc = capture_add_loading(&load->capture,
 						 batch.column[TORCH_START].integer[i],
 						 batch.column[TORCH_END].integer[i]);
@@ -246,6 +296,8 @@ int rank_db_read_loading(struct rank_db *load)
 		rc = vendor_scan_open(load->db, &of_times, &times, load->err);
 	while (rc == NP_OK) {
 		rc = np_scan_next(names, &batch, load->err);
+		if (rc == NP_OK)
+			rank_db_look(load, &of_names, names, &batch);
 		if (rc < 0 || batch.rows == 0)
 			break;
 		rc = take_loading(load, &batch, times);

@@ -17,16 +17,23 @@ static int hold(struct rank_db *load, const char *component, struct memory_held 
 
 static int hold_component(struct rank_db *load, int64_t component, struct memory_held *held)
 {
-	int rc = rank_db_intern(load, component, &held->component);
+	int rc;
+
+	/* Without a name it is nobody's. */
+	if (rank_db_text(load, component).length == 0)
+		return NP_OK;
+	rc = rank_db_intern(load, component, &held->component);
 
 	return rc < 0 ? rc : memory_hold(load->rank, held, load->err);
 }
 
 static int take_record(struct rank_db *load, const struct np_batch *batch, size_t row)
 {
-	struct memory_held held = { .at = batch->column[RECORD_TIME].integer[row],
-				    .allocated = batch->column[RECORD_ALLOCATED].integer[row],
-				    .reserved = batch->column[RECORD_RESERVED].integer[row] };
+	struct memory_held held = {
+		.at = batch->column[RECORD_TIME].integer[row],
+		.allocated = vendor_bytes(batch->column[RECORD_ALLOCATED].integer[row]),
+		.reserved = vendor_bytes(batch->column[RECORD_RESERVED].integer[row])
+	};
 
 	return hold_component(load, batch->column[RECORD_COMPONENT].integer[row], &held);
 }
@@ -35,8 +42,8 @@ static int take_event(struct rank_db *load, const struct np_batch *batch, size_t
 {
 	struct memory_held held = {
 		.at = batch->column[MEMORY_EVENT_TIME].integer[row],
-		.allocated = batch->column[MEMORY_EVENT_ALLOCATED].integer[row],
-		.reserved = batch->column[MEMORY_EVENT_RESERVED].integer[row],
+		.allocated = vendor_bytes(batch->column[MEMORY_EVENT_ALLOCATED].integer[row]),
+		.reserved = vendor_bytes(batch->column[MEMORY_EVENT_RESERVED].integer[row]),
 	};
 
 	return hold_component(load, batch->column[MEMORY_EVENT_COMPONENT].integer[row], &held);
@@ -47,7 +54,8 @@ static int take_process(struct rank_db *load, const struct np_batch *batch, size
 {
 	struct memory_held held = { .at = batch->column[PROCESS_TIME].integer[row],
 				    .allocated = NP_UNKNOWN,
-				    .reserved = batch->column[PROCESS_HBM].integer[row] };
+				    .reserved =
+					    vendor_bytes(batch->column[PROCESS_HBM].integer[row]) };
 
 	if (strcmp(rank_db_text(load, batch->column[PROCESS_TYPE].integer[row]).bytes,
 		   VENDOR_NPU_MEM_PROCESS) != 0)
@@ -61,17 +69,19 @@ static int take_operator(struct rank_db *load, const struct np_batch *batch, siz
 {
 	struct rank_db_text name = rank_db_text(load, batch->column[MEMOP_NAME].integer[row]);
 	const char *component = memory_component_of(name.bytes, name.length);
-	struct memory_held held = { .at = batch->column[MEMOP_ALLOC].integer[row],
-				    .allocated = batch->column[MEMOP_ALLOC_ALLOCATED].integer[row],
-				    .reserved = batch->column[MEMOP_ALLOC_RESERVED].integer[row] };
+	struct memory_held held = {
+		.at = batch->column[MEMOP_ALLOC].integer[row],
+		.allocated = vendor_bytes(batch->column[MEMOP_ALLOC_ALLOCATED].integer[row]),
+		.reserved = vendor_bytes(batch->column[MEMOP_ALLOC_RESERVED].integer[row])
+	};
 	int rc = hold(load, component, &held);
 
 	if (rc < 0)
 		return rc;
 	/* What is not yet released has no numbers here. */
 	held.at = batch->column[MEMOP_RELEASE].integer[row];
-	held.allocated = batch->column[MEMOP_RELEASE_ALLOCATED].integer[row];
-	held.reserved = batch->column[MEMOP_RELEASE_RESERVED].integer[row];
+	held.allocated = vendor_bytes(batch->column[MEMOP_RELEASE_ALLOCATED].integer[row]);
+	held.reserved = vendor_bytes(batch->column[MEMOP_RELEASE_RESERVED].integer[row]);
 	return memory_hold(load->rank, &held, load->err);
 }
 
@@ -102,7 +112,8 @@ static int take_module(struct rank_db *load, const struct np_batch *batch, size_
 	struct memory_held held = { .component = np_idmap_get(load->modules, id),
 				    .at = batch->column[MODULE_TIME].integer[row],
 				    .allocated = NP_UNKNOWN,
-				    .reserved = batch->column[MODULE_RESERVED].integer[row] };
+				    .reserved = vendor_bytes(
+					    batch->column[MODULE_RESERVED].integer[row]) };
 	char name[40];
 
 	if (held.component != NP_IDMAP_NONE)

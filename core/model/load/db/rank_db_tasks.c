@@ -72,18 +72,23 @@ static int take_call(struct rank_db *load, const struct np_batch *batch, size_t 
 	np_ns start = batch->column[CALL_START].integer[row];
 	np_ns end = batch->column[CALL_END].integer[row];
 	int64_t connection = batch->column[CALL_CONNECTION].integer[row];
-	int rc = NP_OK;
+	int rc;
 
-	if (vendor_time_ok(start, end)) {
-		if (start > load->last_call)
-			load->last_call = start;
-		rc = rank_db_count_call(load, batch->column[CALL_TYPE].integer[row],
-					batch->column[CALL_NAME].integer[row], end - start);
-	}
-	if (rc < 0)
-		return rc;
 	if (connection > load->last_connection)
 		load->last_connection = connection;
+	/* A call that cannot have been launches nothing. Times that are no times are counted
+	 * already. */
+	if (!rank_db_time_ok(load, start, end)) {
+		if (start >= 0 && start <= NP_NS_MAX && end >= 0 && end <= NP_NS_MAX)
+			rank_db_doubt(load, &vendor_cann_api);
+		return NP_OK;
+	}
+	if (start > load->last_call)
+		load->last_call = start;
+	rc = rank_db_count_call(load, batch->column[CALL_TYPE].integer[row],
+				batch->column[CALL_NAME].integer[row], end - start);
+	if (rc < 0)
+		return rc;
 	switch (batch->column[CALL_TYPE].integer[row]) {
 	case VENDOR_API_NODE:
 		return capture_launch(&load->capture, connection, start, end);
@@ -172,6 +177,8 @@ static int take_task(struct rank_db *load, const struct np_batch *batch, size_t 
 	uint32_t index = NP_IDMAP_NONE;
 	int rc = class_of(load, batch->column[TASK_TYPE].integer[row], &task.class);
 
+	if (!rank_db_time_ok(load, task.start, task.end))
+		task.end = NP_UNKNOWN;
 	if (rc == NP_OK)
 		rc = rank_db_read_calls(load, task.connection, task.start);
 	if (vendor_time_ok(task.start, task.end)) {

@@ -83,6 +83,34 @@ np_ns derived_length(double value, double unit)
 	return length > NP_LONGEST_NS || length < -NP_LONGEST_NS ? NP_UNKNOWN : length;
 }
 
+np_ns derived_known_length(struct derived *load, double value, double unit)
+{
+	return derived_possible(load, derived_length(value, unit));
+}
+
+np_ns derived_possible(struct derived *load, np_ns length)
+{
+	/* What the vendor subtracts may come out a rounding below zero. */
+	if (length != NP_UNKNOWN && length < 0 && length >= -NP_ROUNDING_NS)
+		length = 0;
+	if (length >= 0 && length <= NP_LONGEST_NS)
+		return length;
+	load->impossible++;
+	return NP_UNKNOWN;
+}
+
+void derived_moved(struct derived *load, double mb, double ms, int64_t *bytes, np_ns *time)
+{
+	*bytes = derived_bytes(mb);
+	*time = derived_length(ms, MS_TO_NS);
+	load->rows++;
+	if (*bytes != NP_UNKNOWN && *time >= 0)
+		return;
+	load->impossible++;
+	*bytes = 0;
+	*time = 0;
+}
+
 int64_t derived_bytes(double value)
 {
 	return vendor_bytes(np_double_to_scaled(value, MB_TO_B));
@@ -100,7 +128,8 @@ int derived_add_op(struct derived *load, const char *name, size_t length, np_ns 
 	int rc;
 
 	*ret = NULL;
-	if (start == NP_UNKNOWN || elapsed < 0 || start + elapsed > NP_NS_MAX) {
+	/* Nobody has measured before 1970. */
+	if (start < 0 || elapsed < 0 || start + elapsed > NP_NS_MAX) {
 		load->ops_without_times++;
 		return NP_OK;
 	}
@@ -175,9 +204,16 @@ void derived_note_oddities(struct derived *load, const char *path, const char *w
 			    "%zu ends of links are no members of their communicator",
 			    load->lost_ends);
 	if (load->ops_without_times)
-		np_note_add(&load->rank->notes, NP_NOTE_WARNING, load->rank->id, path, what,
+		np_note_add(&load->rank->notes,
+			    np_note_of_loss(load->ops_without_times, load->rank->ops.count),
+			    load->rank->id, path, what,
 			    "%zu operators without times, or with impossible ones, were left out",
 			    load->ops_without_times);
+	if (load->impossible)
+		np_note_add(&load->rank->notes, np_note_of_loss(load->impossible, load->rows),
+			    load->rank->id, path, what,
+			    "%zu values of its %zu rows are impossible: they count as unknown",
+			    load->impossible, load->rows);
 }
 
 bool derived_find_op(const struct np_rank *rank, np_str name, uint32_t group, uint32_t step,

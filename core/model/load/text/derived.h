@@ -26,6 +26,8 @@ struct derived {
 	/* Links of single operators, where the file does not sum them by class. */
 	struct np_op_links *op_links;
 	size_t ops_without_times; /* left out */
+	size_t rows;              /* of steps, transfers and links */
+	size_t impossible;        /* values of them that are there, or must be, and cannot be */
 	/* A file of all ranks, of which those of `rank` are taken; ends of links are ranks of the
 	 * job. */
 	bool merged;
@@ -37,6 +39,17 @@ np_ns derived_time(double us);
 
 /* A length of time in the file's unit; NP_UNKNOWN if it is absurd or none. */
 np_ns derived_length(double value, double unit);
+
+/* A length that must be there and is not negative: NP_UNKNOWN, which is counted, if it cannot be.
+ */
+np_ns derived_known_length(struct derived *load, double value, double unit);
+np_ns derived_possible(struct derived *load, np_ns length);
+
+/*
+ * What was moved, and in which time: without one of them the other makes no speed, so that both are
+ * 0 where one cannot be, which is counted.
+ */
+void derived_moved(struct derived *load, double mb, double ms, int64_t *bytes, np_ns *time);
 
 /* A number of MB in bytes; NP_UNKNOWN if it is negative, absurd or none. */
 int64_t derived_bytes(double value);

@@ -11,6 +11,8 @@
 #include "npuprof/scan.h"
 #include "npuprof/text.h"
 
+#include <math.h>
+
 /*
  * analysis.db of torch_npu, communication_analyzer.db of MindSpore and msprof.
  * The latter two know no steps, and list links by operator instead of by class.
@@ -20,7 +22,8 @@
 struct analysis {
 	struct derived derived;
 	struct np_db *db;
-	bool cluster; /* only the rows of derived.rank count */
+	const struct np_scan *scan; /* of the table that is read */
+	bool cluster;               /* only the rows of derived.rank count */
 };
 
 /* Walk over a table that may be missing, batch by batch. */
@@ -42,6 +45,7 @@ static int each_row(struct analysis *load, const char *table, const char *whose,
 
 	if (rc == NP_E_NOTFOUND)
 		return NP_OK;
+	load->scan = scan;
 	while (rc == NP_OK) {
 		rc = np_scan_next(scan, &batch, load->derived.err);
 		if (rc < 0 || batch.rows == 0)
@@ -101,6 +105,14 @@ static const struct np_scan_column step_columns[STEP_COLUMNS] = {
 	[STEP_PREPARING] = { "preparing", NP_SCAN_REAL, NP_OPTIONAL },
 };
 
+static np_ns optional_length(struct analysis *load, const struct np_batch *batch, size_t row,
+			     size_t column)
+{
+	if (!np_scan_has(load->scan, column) || isnan(batch->column[column].real[row]))
+		return NP_UNKNOWN;
+	return derived_known_length(&load->derived, batch->column[column].real[row], US_TO_NS);
+}
+
 static int take_step(struct analysis *load, const struct np_batch *batch, size_t row)
 {
 	struct np_rank *rank = load->derived.rank;
@@ -114,19 +126,24 @@ static int take_step(struct analysis *load, const struct np_batch *batch, size_t
 	time = np_vec_add(&rank->times, load->derived.err);
 	if (!time)
 		return NP_E_NOMEM;
+	load->derived.rows++;
 	time->step = step;
 	time->device = np_device_of(device);
 	if (rank->device < 0)
 		rank->device = time->device;
-	time->computing = derived_length(batch->column[STEP_COMPUTING].real[row], US_TO_NS);
-	time->communication_not_overlapped =
-		derived_length(batch->column[STEP_NOT_OVERLAPPED].real[row], US_TO_NS);
-	time->overlapped = derived_length(batch->column[STEP_OVERLAPPED].real[row], US_TO_NS);
-	time->communication = derived_length(batch->column[STEP_COMMUNICATION].real[row], US_TO_NS);
-	time->free = derived_length(batch->column[STEP_FREE].real[row], US_TO_NS);
-	time->stage = derived_length(batch->column[STEP_STAGE].real[row], US_TO_NS);
-	time->bubble = derived_length(batch->column[STEP_BUBBLE].real[row], US_TO_NS);
-	time->preparing = derived_length(batch->column[STEP_PREPARING].real[row], US_TO_NS);
+	time->computing = derived_known_length(&load->derived,
+					       batch->column[STEP_COMPUTING].real[row], US_TO_NS);
+	time->communication_not_overlapped = derived_known_length(
+		&load->derived, batch->column[STEP_NOT_OVERLAPPED].real[row], US_TO_NS);
+	time->overlapped = derived_known_length(&load->derived,
+						batch->column[STEP_OVERLAPPED].real[row], US_TO_NS);
+	time->communication = derived_known_length(
+		&load->derived, batch->column[STEP_COMMUNICATION].real[row], US_TO_NS);
+	time->free =
+		derived_known_length(&load->derived, batch->column[STEP_FREE].real[row], US_TO_NS);
+	time->stage = optional_length(load, batch, row, STEP_STAGE);
+	time->bubble = optional_length(load, batch, row, STEP_BUBBLE);
+	time->preparing = optional_length(load, batch, row, STEP_PREPARING);
 	time->span = derived_span(time);
 	derived_without_intervals(time);
 	rank->step_source = NP_FROM_ANALYSIS_DB;
@@ -208,12 +225,13 @@ static const struct np_scan_column band_columns[BAND_COLUMNS] = {
 	[BAND_STEP] = { "step", NP_SCAN_TEXT, NP_OPTIONAL },
 };
 
-static void fill_band(struct np_band *band, const struct np_batch *batch, size_t row)
+static void fill_band(struct analysis *load, struct np_band *band, const struct np_batch *batch,
+		      size_t row)
 {
 	double large = batch->column[BAND_LARGE].real[row];
 
-	band->bytes = derived_or_zero(derived_bytes(batch->column[BAND_SIZE].real[row]));
-	band->time = derived_or_zero(derived_length(batch->column[BAND_TIME].real[row], MS_TO_NS));
+	derived_moved(&load->derived, batch->column[BAND_SIZE].real[row],
+		      batch->column[BAND_TIME].real[row], &band->bytes, &band->time);
 	band->large_packet_ratio = large >= 0 ? large : 0;
 	band->package_bytes = derived_or_zero(derived_bytes(batch->column[BAND_PACKAGE].real[row]));
 	band->package_count = derived_count(batch->column[BAND_COUNT].integer[row]);
@@ -254,7 +272,7 @@ static int take_band(struct analysis *load, const struct np_batch *batch, size_t
 		return NP_E_NOMEM;
 	band->op = op;
 	band->type = type;
-	fill_band(band, batch, row);
+	fill_band(load, band, batch, row);
 	load->derived.rank->sizes_known = true;
 	return NP_OK;
 }
@@ -337,8 +355,8 @@ static int take_link(struct analysis *load, const struct np_batch *batch, size_t
 	if (!link)
 		return NP_E_NOMEM;
 	link->pick = pick;
-	link->bytes = derived_or_zero(derived_bytes(batch->column[LINK_SIZE].real[row]));
-	link->time = derived_or_zero(derived_length(batch->column[LINK_TIME].real[row], MS_TO_NS));
+	derived_moved(&load->derived, batch->column[LINK_SIZE].real[row],
+		      batch->column[LINK_TIME].real[row], &link->bytes, &link->time);
 	link->p2p = type.bytes && strcmp(type.bytes, "p2p") == 0;
 	rc = np_strtab_add(load->derived.strings, name.bytes, class_length, &link->op_class,
 			   load->derived.err);
@@ -502,7 +520,7 @@ static int load_db(struct np_rank *rank, const char *path, bool cluster, struct 
 	if (rc == NP_OK)
 		rc = read_tables(&load, cluster ? &of_cluster : &of_rank);
 	np_op_links_free(load.derived.op_links);
-	derived_note_oddities(&load.derived, path, "CommAnalyzerTime");
+	derived_note_oddities(&load.derived, path, cluster ? "cluster_analysis.db" : "analysis.db");
 	return rc;
 }
 

@@ -10,6 +10,7 @@
 #include "npuprof/text.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 /*
@@ -165,13 +166,19 @@ static np_ns length_of(const struct np_json *object, const char *key)
 	return derived_length(value, MS_TO_NS);
 }
 
-static int64_t bytes_of(const struct np_json *object, const char *key)
+/* NaN for what is not there, and for what is no number. */
+static double real_of(const struct np_json *object, const char *key)
 {
-	double value;
+	double value = (double)NAN;
 
-	if (!np_json_real(np_json_member(object, key), &value))
-		return 0;
-	return derived_or_zero(derived_bytes(value));
+	(void)np_json_real(np_json_member(object, key), &value);
+	return value;
+}
+
+static void moved(struct derived *load, const struct np_json *object, int64_t *bytes, np_ns *time)
+{
+	derived_moved(load, real_of(object, "Transit Size(MB)"),
+		      real_of(object, "Transit Time(ms)"), bytes, time);
 }
 
 /* --- communication.json ---------------------------------------------------------------------- */
@@ -207,8 +214,7 @@ static int take_transport(struct derived *load, enum np_band_type type, const st
 	struct np_band totals = { .op = (uint32_t)(load->rank->ops.count - 1), .type = type };
 	int rc = NP_OK;
 
-	totals.bytes = bytes_of(info, "Transit Size(MB)");
-	totals.time = derived_or_zero(length_of(info, "Transit Time(ms)"));
+	moved(load, info, &totals.bytes, &totals.time);
 	(void)np_json_real(np_json_member(info, "Large Packet Ratio"), &totals.large_packet_ratio);
 	if (totals.bytes == 0 && totals.time == 0)
 		return NP_OK;
@@ -341,8 +347,7 @@ static int take_links(struct derived *load, const char *name, size_t name_length
 	while (rc == NP_OK && np_json_next(links, &entry)) {
 		if (!split_link(load, entry.key, &row))
 			continue;
-		row.bytes = bytes_of(entry.value, "Transit Size(MB)");
-		row.time = derived_or_zero(length_of(entry.value, "Transit Time(ms)"));
+		moved(load, entry.value, &row.bytes, &row.time);
 		rc = by_class ? take_class_link(load, &row, entry.value)
 			      : take_op_link(load, op, &row, entry.value);
 	}

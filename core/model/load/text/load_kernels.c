@@ -292,9 +292,10 @@ static int check_times(struct kernel_table *load)
 		return np_fail(load->capture.err, NP_E_FORMAT,
 			       "'%s': no row has a usable time (was it saved by a spreadsheet?)",
 			       load->capture.path);
-	np_note_add(&load->rank->notes, NP_NOTE_WARNING, load->rank->id, load->capture.path,
-		    "kernels", "%zu of %zu rows have no usable time and were left out",
-		    load->bad_times, load->rows);
+	np_note_add(&load->rank->notes, np_note_of_loss(load->bad_times, load->rows),
+		    load->rank->id, load->capture.path, "kernels",
+		    "%zu of %zu rows have no usable time and were left out", load->bad_times,
+		    load->rows);
 	return NP_OK;
 }
 

@@ -4,7 +4,10 @@
 
 #include "core/model/vendor/file_names.h"
 
+#include "npuprof/buf.h"
 #include "npuprof/json.h"
+
+#include <sys/stat.h>
 
 #define MANIFEST_SCHEMA "npuprof.manifest/1"
 
@@ -101,6 +104,16 @@ static int take_host(struct np_manifest *manifest, const struct np_json *node, s
 	return take_samples(host, np_json_member(node, "clock"), err);
 }
 
+/* Was there a capture of it when the manifest was written? */
+static bool is_collected(const struct np_json *node)
+{
+	const char *state = np_json_text(np_json_member(node, "state"));
+	bool selected = false;
+
+	return np_json_bool(np_json_member(node, "selected"), &selected) && selected && state &&
+	       (strcmp(state, "raw") == 0 || strcmp(state, "exported") == 0);
+}
+
 static int take_rank(struct np_manifest *manifest, const struct np_json *node, struct np_err *err)
 {
 	const char *name = np_json_text(np_json_member(node, "host"));
@@ -108,8 +121,10 @@ static int take_rank(struct np_manifest *manifest, const struct np_json *node, s
 	int64_t id;
 
 	if (!name || !np_json_integer(np_json_member(node, "rank"), &id) || id < 0 ||
-	    id > INT32_MAX)
+	    id > INT32_MAX) {
+		manifest->unusable++;
 		return NP_OK;
+	}
 	for (size_t i = 0; i < manifest->hosts.count; i++) {
 		if (strcmp(manifest->hosts.item[i].host, name) != 0)
 			continue;
@@ -118,8 +133,10 @@ static int take_rank(struct np_manifest *manifest, const struct np_json *node, s
 			return NP_E_NOMEM;
 		rank->rank = (int32_t)id;
 		rank->host = (uint32_t)i;
+		rank->collected = is_collected(node);
 		return NP_OK;
 	}
+	manifest->unusable++;
 	return NP_OK;
 }
 
@@ -209,13 +226,32 @@ int np_load_manifest(const struct np_run *run, struct np_manifest **ret, struct 
 	return np_fail(err, NP_E_NOTFOUND, "no " NP_MANIFEST_NAME);
 }
 
+static bool is_here(const struct np_run *run, int32_t rank)
+{
+	for (size_t i = 0; i < run->sources.count; i++) {
+		if (run->sources.item[i].rank == rank)
+			return true;
+	}
+	return false;
+}
+
+/* A link to nothing is not what nobody has written. */
+static bool is_dangling(const struct np_run *run)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf path = NP_BUF_INIT;
+	struct stat link;
+
+	np_buf_printf(&path, "%s/" NP_MANIFEST_NAME, run->roots.item[0]);
+	return np_buf_check(&path, NULL) == NP_OK && lstat(path.text, &link) == 0;
+}
+
 void np_manifest_note(struct np_run *run)
 {
 	NP_CLEANUP(np_manifest_freep) struct np_manifest *manifest = NULL;
 	struct np_err problem = NP_ERR_INIT;
 	int rc = np_load_manifest(run, &manifest, &problem);
 
-	if (rc < 0 && rc != NP_E_NOTFOUND)
+	if (rc < 0 && (rc != NP_E_NOTFOUND || is_dangling(run)))
 		np_note_add(&run->notes, NP_NOTE_SKIPPED, NP_NO_RANK, run->roots.item[0],
 			    NP_MANIFEST_NAME, "%s", problem.text);
 	for (size_t i = 0; rc == NP_OK && i < manifest->faults.count; i++) {
@@ -225,4 +261,27 @@ void np_manifest_note(struct np_run *run)
 			    *fault->dir ? fault->dir : manifest->path,
 			    fault->exporting ? "export" : "capture", "%s", fault->reason);
 	}
+	if (rc == NP_OK && manifest->unusable > 0)
+		np_note_add(&run->notes, NP_NOTE_SKIPPED, NP_NO_RANK, manifest->path,
+			    NP_MANIFEST_NAME, "%zu of its ranks have no number, or no host of it",
+			    manifest->unusable);
+}
+
+bool np_manifest_lost(const struct np_run *run)
+{
+	NP_CLEANUP(np_manifest_freep) struct np_manifest *manifest = NULL;
+
+	if (np_load_manifest(run, &manifest, NULL) < 0)
+		return false;
+	/* Of several phases each has the ranks that it has. */
+	for (size_t i = 0; i < run->sources.count; i++) {
+		if (run->sources.item[i].phase)
+			return false;
+	}
+	for (size_t i = 0; i < manifest->ranks.count; i++) {
+		if (manifest->ranks.item[i].collected &&
+		    !is_here(run, manifest->ranks.item[i].rank))
+			return true;
+	}
+	return false;
 }

@@ -16,23 +16,30 @@ struct memory_reading {
 	struct np_rank *rank;
 	struct np_strtab *strings;
 	struct np_err *err;
+	size_t rows;
+	size_t impossible; /* values */
 };
 
 typedef int take_row(struct memory_reading *reading, const struct np_slice *cell);
 
-static np_ns time_of(struct np_slice cell)
+static np_ns time_of(struct memory_reading *reading, struct np_slice cell)
 {
 	np_ns time;
 
-	return np_text_to_scaled(cell.bytes, cell.length, 3, &time) ? time : NP_UNKNOWN;
+	if (np_text_to_scaled(cell.bytes, cell.length, 3, &time) && vendor_time_ok(time, time) &&
+	    time >= 0)
+		return time;
+	reading->impossible++;
+	return NP_UNKNOWN;
 }
 
-/* A component cannot hold less than nothing. */
-static int64_t bytes_of(struct np_slice mb, struct np_slice kb)
+/* A component cannot hold less than nothing; an empty cell says nothing. */
+static int64_t bytes_of(struct memory_reading *reading, struct np_slice mb, struct np_slice kb)
 {
-	int64_t bytes = vendor_memory_bytes(mb, kb);
+	int64_t bytes = vendor_bytes(vendor_memory_bytes(mb, kb));
 
-	return bytes < 0 ? NP_UNKNOWN : bytes;
+	reading->impossible += bytes == NP_UNKNOWN && (!np_csv_missing(mb) || !np_csv_missing(kb));
+	return bytes;
 }
 
 static int hold(struct memory_reading *reading, const char *name, size_t length,
@@ -47,20 +54,20 @@ static int hold(struct memory_reading *reading, const char *name, size_t length,
 
 static int take_component(struct memory_reading *reading, const struct np_slice *cell)
 {
-	struct memory_held held = {
-		.at = time_of(cell[COMPONENT_TIME]),
-		.allocated = bytes_of(cell[COMPONENT_ALLOCATED_MB], cell[COMPONENT_ALLOCATED_KB]),
-		.reserved = bytes_of(cell[COMPONENT_RESERVED_MB], cell[COMPONENT_RESERVED_KB])
-	};
+	struct memory_held held = { .at = time_of(reading, cell[COMPONENT_TIME]),
+				    .allocated = bytes_of(reading, cell[COMPONENT_ALLOCATED_MB],
+							  cell[COMPONENT_ALLOCATED_KB]),
+				    .reserved = bytes_of(reading, cell[COMPONENT_RESERVED_MB],
+							 cell[COMPONENT_RESERVED_KB]) };
 
 	return hold(reading, cell[COMPONENT_NAME].bytes, cell[COMPONENT_NAME].length, &held);
 }
 
 static int take_module(struct memory_reading *reading, const struct np_slice *cell)
 {
-	struct memory_held held = { .at = time_of(cell[COMPONENT_TIME]),
+	struct memory_held held = { .at = time_of(reading, cell[COMPONENT_TIME]),
 				    .allocated = NP_UNKNOWN,
-				    .reserved = bytes_of(cell[COMPONENT_RESERVED_MB],
+				    .reserved = bytes_of(reading, cell[COMPONENT_RESERVED_MB],
 							 cell[COMPONENT_RESERVED_KB]) };
 	NP_CLEANUP(np_buf_release) struct np_buf name = NP_BUF_INIT;
 	int rc;
@@ -78,10 +85,10 @@ static int take_operator(struct memory_reading *reading, const struct np_slice *
 	const char *component =
 		memory_component_of(cell[OPERATOR_NAME].bytes, cell[OPERATOR_NAME].length);
 	struct memory_held held = {
-		.at = time_of(cell[OPERATOR_ALLOC]),
-		.allocated = bytes_of(cell[OPERATOR_ALLOC_ALLOCATED_MB],
+		.at = time_of(reading, cell[OPERATOR_ALLOC]),
+		.allocated = bytes_of(reading, cell[OPERATOR_ALLOC_ALLOCATED_MB],
 				      cell[OPERATOR_ALLOC_ALLOCATED_KB]),
-		.reserved = bytes_of(cell[OPERATOR_ALLOC_RESERVED_MB],
+		.reserved = bytes_of(reading, cell[OPERATOR_ALLOC_RESERVED_MB],
 				     cell[OPERATOR_ALLOC_RESERVED_KB]),
 	};
 	int rc = hold(reading, component, strlen(component), &held);
@@ -89,11 +96,13 @@ static int take_operator(struct memory_reading *reading, const struct np_slice *
 	if (rc < 0)
 		return rc;
 	/* Cells of the release are empty while the memory is held: then nothing is known. */
-	held.at = time_of(cell[OPERATOR_RELEASE]);
-	held.allocated =
-		bytes_of(cell[OPERATOR_RELEASE_ALLOCATED_MB], cell[OPERATOR_RELEASE_ALLOCATED_KB]);
-	held.reserved =
-		bytes_of(cell[OPERATOR_RELEASE_RESERVED_MB], cell[OPERATOR_RELEASE_RESERVED_KB]);
+	if (np_csv_missing(cell[OPERATOR_RELEASE]))
+		return NP_OK;
+	held.at = time_of(reading, cell[OPERATOR_RELEASE]);
+	held.allocated = bytes_of(reading, cell[OPERATOR_RELEASE_ALLOCATED_MB],
+				  cell[OPERATOR_RELEASE_ALLOCATED_KB]);
+	held.reserved = bytes_of(reading, cell[OPERATOR_RELEASE_RESERVED_MB],
+				 cell[OPERATOR_RELEASE_RESERVED_KB]);
 	return memory_hold(reading->rank, &held, reading->err);
 }
 
@@ -130,10 +139,17 @@ static int each_row(struct memory_reading *reading, const char *path, size_t fil
 	int rc = np_csv_open(path, files[file].columns, files[file].count, &csv, reading->err);
 
 	while (rc == NP_OK) {
+		uint64_t whole = np_csv_tally(csv)->short_rows;
+
 		rc = np_csv_next(csv, &row, reading->err);
 		if (rc < 0 || !row)
 			break;
-		rc = files[file].take(reading, row->cell);
+		reading->rows++;
+		/* Which cells are missing nobody knows. */
+		if (np_csv_tally(csv)->short_rows > whole)
+			reading->impossible++;
+		else
+			rc = files[file].take(reading, row->cell);
 	}
 	return rc;
 }
@@ -146,6 +162,8 @@ static int read_file(struct memory_reading *reading, const char *path, size_t fi
 	int rc;
 
 	reading->err = &problem;
+	reading->rows = 0;
+	reading->impossible = 0;
 	rc = each_row(reading, path, file);
 	reading->err = err;
 	if (rc == NP_E_NOMEM)
@@ -153,6 +171,16 @@ static int read_file(struct memory_reading *reading, const char *path, size_t fi
 	if (rc < 0)
 		np_note_add(&reading->rank->notes, NP_NOTE_SKIPPED, reading->rank->id, path,
 			    np_file_name(files[file].file), "%s", problem.text);
+	else if (reading->rows == 0)
+		np_note_add(&reading->rank->notes, NP_NOTE_SKIPPED, reading->rank->id, path,
+			    np_file_name(files[file].file), "'%s' has no rows: it was cut short",
+			    path);
+	if (reading->impossible > 0)
+		np_note_add(&reading->rank->notes,
+			    np_note_of_loss(reading->impossible, reading->rows), reading->rank->id,
+			    path, np_file_name(files[file].file),
+			    "%zu values of its %zu rows are impossible: they count as unknown",
+			    reading->impossible, reading->rows);
 	return NP_OK;
 }
 

@@ -38,14 +38,15 @@ static const struct np_csv_column columns[COLUMNS] = {
 };
 
 /* µs as printed: a double with up to 17 digits, so more than three decimals are its noise. */
-static np_ns time_of(struct np_slice cell)
+static np_ns time_of(struct derived *load, struct np_slice cell)
 {
 	np_ns time;
 
-	if (!np_text_to_scaled(cell.bytes, cell.length, 3, &time) || time > NP_LONGEST_NS ||
-	    time < -NP_LONGEST_NS)
+	if (np_csv_missing(cell))
 		return NP_UNKNOWN;
-	return time;
+	if (!np_text_to_scaled(cell.bytes, cell.length, 3, &time))
+		time = NP_UNKNOWN;
+	return derived_possible(load, time);
 }
 
 static int take_row(struct derived *load, const struct np_slice *cell)
@@ -62,18 +63,19 @@ static int take_row(struct derived *load, const struct np_slice *cell)
 	time = np_vec_add(&load->rank->times, load->err);
 	if (!time)
 		return NP_E_NOMEM;
+	load->rows++;
 	time->step = step;
 	time->device = -1;
 	if (np_text_to_int(cell[DEVICE].bytes, cell[DEVICE].length, &device))
 		time->device = np_device_of(device);
-	time->computing = time_of(cell[COMPUTING]);
-	time->communication_not_overlapped = time_of(cell[NOT_OVERLAPPED]);
-	time->overlapped = time_of(cell[OVERLAPPED]);
-	time->communication = time_of(cell[COMMUNICATION]);
-	time->free = time_of(cell[FREE]);
-	time->stage = time_of(cell[STAGE]);
-	time->bubble = time_of(cell[BUBBLE]);
-	time->preparing = time_of(cell[PREPARING]);
+	time->computing = time_of(load, cell[COMPUTING]);
+	time->communication_not_overlapped = time_of(load, cell[NOT_OVERLAPPED]);
+	time->overlapped = time_of(load, cell[OVERLAPPED]);
+	time->communication = time_of(load, cell[COMMUNICATION]);
+	time->free = time_of(load, cell[FREE]);
+	time->stage = time_of(load, cell[STAGE]);
+	time->bubble = time_of(load, cell[BUBBLE]);
+	time->preparing = time_of(load, cell[PREPARING]);
 	time->span = derived_span(time);
 	derived_without_intervals(time);
 	return NP_OK;
@@ -109,6 +111,7 @@ int np_load_step_trace(struct np_rank *rank, const char *path, struct np_strtab 
 		rc = np_fail(err, NP_E_NOTFOUND, "'%s' has no rows: it was cut short", path);
 	if (rc < 0)
 		return rc;
+	derived_note_oddities(&load, path, np_file_name(NP_FILE_STEP_TRACE));
 	rank->step_source = NP_FROM_TEXT;
 	rank->device = rank->times.item[0].device;
 	return NP_OK;

@@ -359,9 +359,14 @@ static void follow_arrows(struct kineto_load *load)
 
 static int take_slice(struct kineto_load *load, const struct np_trace_event *event)
 {
-	if (event->ts_ns == NP_UNKNOWN || event->dur_ns == NP_UNKNOWN || event->dur_ns < 0)
+	enum kineto_kind kind = kineto_kind_of(event->cat);
+
+	/* A slice is from when to when and of a category: without one of these it is none. */
+	if (event->ts_ns < 0 || event->dur_ns < 0 || event->cat.length == 0) {
+		load->capture.impossible_times++;
 		return NP_OK;
-	switch (kineto_kind_of(event->cat)) {
+	}
+	switch (kind) {
 	case KINETO_KERNEL:
 		return take_kernel(load, event);
 	case KINETO_COLLECTIVE:
@@ -393,11 +398,16 @@ static int take_event(struct kineto_load *load, const struct np_trace_event *eve
 	case 'X':
 		return take_slice(load, event);
 	case 'f':
+		/* An arrow from nowhere, or of no kind. */
+		load->capture.impossible_times += event->ts_ns < 0 || event->cat.length == 0;
 		return load->is_gpu ? NP_OK
 				    : kineto_arrows_take(&load->arrows, event, load->capture.err);
 	case 'i':
 	case 'I':
 		return take_memory(load, event);
+	case '\0':
+		load->capture.impossible_times++;
+		return NP_OK;
 	default:
 		return NP_OK;
 	}
@@ -414,8 +424,9 @@ static void note_tally(struct kineto_load *load, const struct np_trace *trace)
 			    "it ends before its array does: what was read is used, %llu events",
 			    (unsigned long long)tally->events);
 	if (tally->bad)
-		np_note_add(&load->rank->notes, NP_NOTE_WARNING, load->rank->id, load->capture.path,
-			    "trace", "%llu events have members of the wrong type",
+		np_note_add(&load->rank->notes, np_note_of_loss(tally->bad, tally->events),
+			    load->rank->id, load->capture.path, "trace",
+			    "%llu events have members of the wrong type",
 			    (unsigned long long)tally->bad);
 }
 

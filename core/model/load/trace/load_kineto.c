@@ -203,6 +203,29 @@ static int derive(struct kineto_load *load)
 	return rc < 0 ? rc : capture_measure(&load->capture);
 }
 
+/* Where a trace was cut, what a step has none of may stand in the rest: nothing was measured. */
+static void doubt_nothing(struct np_step_time *time)
+{
+	if (time->communication == 0) {
+		time->communication = NP_UNKNOWN;
+		time->communication_not_overlapped = NP_UNKNOWN;
+		time->overlapped = NP_UNKNOWN;
+		time->free = NP_UNKNOWN;
+	}
+	if (time->computing == 0) {
+		time->computing = NP_UNKNOWN;
+		time->free = NP_UNKNOWN;
+	}
+	if (time->computing != NP_UNKNOWN || time->communication != NP_UNKNOWN)
+		return;
+	time->stage = NP_UNKNOWN;
+	time->bubble = NP_UNKNOWN;
+	time->preparing = NP_UNKNOWN;
+	time->span = NP_UNKNOWN;
+	time->e2e = NP_UNKNOWN;
+	time->iteration = NP_UNKNOWN;
+}
+
 /* A trace that was cut does not say how much of it is missing. */
 static int see(struct kineto_load *load)
 {
@@ -210,6 +233,8 @@ static int see(struct kineto_load *load)
 	if (!load->rank->seen)
 		return np_fail_nomem(load->capture.err, "a trace");
 	load->rank->seen->broken = load->truncated;
+	for (size_t i = 0; load->truncated && i < load->rank->times.count; i++)
+		doubt_nothing(&load->rank->times.item[i]);
 	return NP_OK;
 }
 

@@ -509,9 +509,7 @@ static void note_oddities(struct monitor *monitor)
 
 	capture_note_oddities(&monitor->capture);
 	if (monitor->bad_lines > 0)
-		np_note_add(notes,
-			    monitor->bad_lines * 1000 > monitor->lines ? NP_NOTE_SKIPPED
-								       : NP_NOTE_WARNING,
+		np_note_add(notes, np_note_of_loss(monitor->bad_lines, monitor->lines),
 			    monitor->rank->id, path, "msMonitor",
 			    "%zu of %zu lines cannot be read and are left out", monitor->bad_lines,
 			    monitor->lines);
@@ -519,7 +517,7 @@ static void note_oddities(struct monitor *monitor)
 		np_note_add(notes, NP_NOTE_WARNING, monitor->rank->id, path, "msMonitor",
 			    "%zu lines are of kinds that are not known", monitor->other_lines);
 	if (monitor->cut)
-		np_note_add(notes, NP_NOTE_WARNING, monitor->rank->id, path, "msMonitor",
+		np_note_add(notes, NP_NOTE_SKIPPED, monitor->rank->id, path, "msMonitor",
 			    "the last line is cut off");
 }
 

@@ -424,7 +424,8 @@ static int measure_sub_task(struct trace_load *load)
 	if (rc == NP_OK && sub_task.list.count > 0)
 		rc = np_comm_tasks_measure(
 			load->rank, load->capture.strings, sub_task.list.item, sub_task.list.count,
-			(struct np_comm_tasks_form){ sub_task.has_master, has_links },
+			(struct np_comm_tasks_form){ .has_master = sub_task.has_master,
+						     .has_links = has_links },
 			load->capture.err);
 	if (sub_task.orphans)
 		np_note_add(&load->rank->notes, NP_NOTE_WARNING, load->rank->id, load->capture.path,

@@ -263,8 +263,11 @@ static int take_slice(struct trace_load *load, const struct np_trace_event *even
 {
 	const struct trace_lane *lane;
 
-	if (event->ts_ns == NP_UNKNOWN)
+	/* A slice is from when to when: without one of both it is none. */
+	if (event->ts_ns == NP_UNKNOWN || event->dur_ns == NP_UNKNOWN || event->dur_ns < 0) {
+		load->capture.impossible_times++;
 		return NP_OK;
+	}
 	if (load->capture.choice.want == NP_WANT_RANGE) {
 		int rc = take_range(load, event);
 
@@ -351,7 +354,8 @@ static void note_tally(struct trace_load *load, const struct np_trace *trace, co
 			    " short; %llu events were read",
 			    (unsigned long long)tally->events);
 	if (tally->bad)
-		np_note_add(&load->rank->notes, NP_NOTE_WARNING, load->rank->id, path, "trace",
+		np_note_add(&load->rank->notes, np_note_of_loss(tally->bad, tally->events),
+			    load->rank->id, path, "trace",
 			    "%llu events have members of the wrong type",
 			    (unsigned long long)tally->bad);
 }

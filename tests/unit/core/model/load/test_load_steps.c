@@ -98,7 +98,7 @@ static void impossible_times_are_left_out_and_noted(void **state)
 
 		assert_known_steps(run, np_run_rank(run, 0));
 		assert_known_ops(run, np_run_rank(run, 0));
-		assert_noted(&run->notes, NP_NOTE_WARNING, "tasks", "6 ");
+		assert_noted(&run->notes, NP_NOTE_SKIPPED, "tasks", "6 ");
 	}
 }
 
@@ -117,7 +117,7 @@ static void absurd_times_and_sizes_are_left_out(void **state)
 		assert_known_steps(run, rank);
 		assert_int_equal(rank->ops.count, 2);
 		assert_int_equal(rank->ops.item[0].bytes, NP_UNKNOWN);
-		assert_noted(&run->notes, NP_NOTE_WARNING, "tasks", "4 ");
+		assert_noted(&run->notes, NP_NOTE_SKIPPED, "tasks", "4 ");
 	}
 }
 
@@ -143,7 +143,7 @@ static void kernels_and_sub_tasks_without_a_task_are_noted(void **state)
 		with_run *run = load();
 
 		assert_known_ops(run, np_run_rank(run, 0));
-		assert_noted(&run->notes, NP_NOTE_WARNING, "COMPUTE_TASK_INFO", "1 ");
+		assert_noted(&run->notes, NP_NOTE_SKIPPED, "COMPUTE_TASK_INFO", "1 ");
 		assert_noted(&run->notes, NP_NOTE_WARNING, "COMMUNICATION_TASK_INFO", "2 ");
 	}
 }

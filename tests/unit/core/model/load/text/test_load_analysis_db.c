@@ -117,10 +117,12 @@ static void what_only_one_file_has_is_no_disagreement(void **state)
 {
 	(void)state;
 	make_rank_db(0, NULL);
-	make_analysis_db(0, "UPDATE StepTraceTime SET stage = NULL, bubble = NULL;"
-			    "INSERT INTO StepTraceTime(step, computing) VALUES('99', 1);"
-			    "UPDATE CommAnalyzerTime SET wait_time = NULL;"
-			    "DROP TABLE CommAnalyzerMatrix; DELETE FROM CommAnalyzerBandwidth");
+	make_analysis_db(0,
+			 "UPDATE StepTraceTime SET stage = NULL, bubble = NULL;"
+			 "INSERT INTO StepTraceTime(step, computing, communication_not_overlapped,"
+			 " overlapped, communication, free) VALUES('99', 1, 0, 0, 0, 0);"
+			 "UPDATE CommAnalyzerTime SET wait_time = NULL;"
+			 "DROP TABLE CommAnalyzerMatrix; DELETE FROM CommAnalyzerBandwidth");
 	{
 		with_run *run = load();
 
@@ -137,7 +139,7 @@ static void operators_of_an_analysis_db_without_times_are_left_out_and_noted(voi
 		with_run *run = load();
 
 		assert_int_equal(np_run_rank(run, 0)->ops.count, 1);
-		assert_noted(&run->notes, NP_NOTE_WARNING, "CommAnalyzerTime", "1 ");
+		assert_noted(&run->notes, NP_NOTE_SKIPPED, "analysis.db", "1 operators");
 	}
 }
 

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# No silent loss: a part of the faults of tests/faults/, chosen by their names, on all forms of a profile. tools/faults.sh
+# tries all of them with more commands.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+need_program python3
+faults=$NPUPROF_SOURCE/tests/faults/faults.py
+
+# Sanitizers map more than a small run may.
+part=(--every 4)
+if grep -q '^NP_SANITIZE:STRING=.' "$NPUPROF_BUILD/CMakeCache.txt"; then
+	export NP_FAULTS_UNBOUND=1
+	part=(--every 24)
+fi
+
+behaviour 'there are far more than 400 faults, and each has a name of its own'
+run python3 "$faults" "$NPUPROF_BUILD" --list
+expect_exit 0
+expect 'they are many' test "$(wc -l <"$work/stdout")" -gt 2000
+expect_equal "$(sort "$work/stdout" | uniq -d)" ''
+
+behaviour 'each fault gives the true answer, or is said, and never a figure of a part with status 0'
+run env TMPDIR="$work" python3 "$faults" "$NPUPROF_BUILD" -j2 "${part[@]}"
+expect_exit 0
+expect_stdout_has '; 0 wrong'
+
+behaviour 'the other commands say what cluster says'
+run env TMPDIR="$work" python3 "$faults" "$NPUPROF_BUILD" -j2 --commands --every 120
+expect_exit 0
+expect_stdout_has '; 0 wrong'
+
+behaviour 'the test would see a loss that nobody says'
+mkdir "$work/lying"
+cat >"$work/lying/npuprof" <<'END'
+#!/usr/bin/env python3
+import json, os, subprocess, sys
+done = subprocess.run([os.environ['NP_TRUE_NPUPROF']] + sys.argv[1:], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+doc = json.loads(done.stdout)
+doc['input'].update(skipped=[], warnings=[])
+doc['trust'].update(withheld=[], coverage=[])
+print(json.dumps(doc))
+END
+chmod +x "$work/lying/npuprof"
+ln -s "$synth" "$work/lying/npuprof-synth"
+run env TMPDIR="$work" NP_FAULTS_UNBOUND=1 NP_TRUE_NPUPROF="$npuprof" \
+	python3 "$faults" "$work/lying" --only '^bytes/db/ascend.*(cut-50|zeros)|^time/db/TASK/backwards'
+expect_exit 1
+expect_stdout_has 'nothing is said' '; 4 wrong'

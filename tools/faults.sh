@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# All faults of tests/faults/ with all their commands, and allocations and files that fail: minutes where tests take seconds.
+#
+#	tools/faults.sh [PRESET] [OPTION OF faults.py]...
+set -eu
+cd "$(dirname "$0")/.."
+preset=${1:-dev}
+shift || true
+[[ -x build/$preset/npuprof ]] || tools/build.sh "$preset"
+[[ $preset != asan && $preset != tsan ]] || export NP_FAULTS_UNBOUND=1
+python3 tests/faults/faults.py "build/$preset" -j2 --commands "$@"
