@@ -41,6 +41,7 @@ struct advisor_options {
 	const char *explain;
 	const char *cann_version;
 	const char *torch_version;
+	int64_t rules_timeout;   /* s */
 	struct np_run_page page; /* no option: in the making */
 };
 
@@ -90,6 +91,16 @@ static const struct np_opt rule_options[] = {
 		.offset = offsetof(struct advisor_options, base),
 		.value = "DIR",
 		.help = "compare with this run, for rules that do",
+	},
+	{
+		.name = "rules-timeout",
+		.kind = NP_OPT_INTEGER,
+		.offset = offsetof(struct advisor_options, rules_timeout),
+		.value = "SECONDS",
+		.low = 1,
+		.high = 86400,
+		.preset = "60",
+		.help = "processor time that all rules on a rank, or on the cluster, may take together",
 	},
 	{
 		.name = "cann-version",
@@ -488,6 +499,7 @@ static int run_rules(struct advisor_session *session, struct np_err *err)
 			     .tick = np_progress_tick,
 			     .tick_context = &progress },
 		.merged = session->merged,
+		.time = options->rules_timeout * 1000000000,
 		.base = session->base,
 		.graph_nodes = session->graphs.nodes.columns ? &session->graphs.nodes : NULL,
 		.graph_edges = session->graphs.edges.columns ? &session->graphs.edges : NULL,
@@ -522,6 +534,11 @@ static bool is_partial(const struct advisor_session *session)
 
 	for (size_t i = 0; i < advice->rules.count; i++) {
 		if (advice->rules.item[i].status == STATUS_ERROR)
+			return true;
+	}
+	/* One that fires may have failed on another rank, which its reason says. */
+	for (size_t i = 0; i < advice->result_count; i++) {
+		if (advice->results[i].status == STATUS_ERROR)
 			return true;
 	}
 	return session->library->problems.errors > 0 ||

@@ -304,8 +304,8 @@ bool np_message_check(struct np_message *message, size_t size)
 		return false;
 	rule = &message_rules[message->type];
 	message->text[size - head - 1] = '\0';
-	return rule->known && message->rank >= -1 && message->pid > 0 &&
-	       is_within(message->step, rule->step_least, rule->step_most) &&
+	return rule->known && message->rank >= -1 && message->rank < NP_MOST_RANKS &&
+	       message->pid > 0 && is_within(message->step, rule->step_least, rule->step_most) &&
 	       is_within(message->value, rule->value_least, rule->value_most);
 }
 

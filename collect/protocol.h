@@ -200,6 +200,9 @@ enum np_message_type {
 
 #define NP_MESSAGE_TEXT 4096
 
+/* No job has so many; what counts or lists ranks may rely on it. */
+#define NP_MOST_RANKS (1 << 24)
+
 struct np_message {
 	uint32_t version; /* NP_PROTOCOL_VERSION */
 	uint32_t type;    /* enum np_message_type */

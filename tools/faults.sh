@@ -9,3 +9,4 @@ shift || true
 [[ -x build/$preset/npuprof ]] || tools/build.sh "$preset"
 [[ $preset != asan && $preset != tsan ]] || export NP_FAULTS_UNBOUND=1
 python3 tests/faults/faults.py "build/$preset" -j2 --commands "$@"
+[[ -n ${NP_FAULTS_UNBOUND:-} ]] || python3 tests/faults/failing.py "build/$preset" -j2

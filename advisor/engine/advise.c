@@ -85,17 +85,41 @@ static void run_rule(struct advise_work *work, struct adv_pooled *pooled, size_t
 		atomic_store(&work->stopped[index], true);
 }
 
+static np_ns thread_time(void)
+{
+	struct timespec time;
+
+	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return (np_ns)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+/* Each rule has a limit of its own; many that keep to it may still take for ever. */
+static void refuse(const struct advise_work *work, struct adv_result *result)
+{
+	*result = (struct adv_result){ .status = STATUS_ERROR, .inside = SIZE_MAX };
+	(void)np_fail(&result->reason, NP_E_RANGE,
+		      "not run: the rules before it took the %lld s that all may take together"
+		      " (--rules-timeout)",
+		      (long long)(work->options->time / 1000000000));
+}
+
 /* Run all rules of a scope on the views of a member of the pool. */
 static void run_rules(struct advise_work *work, struct adv_pooled *pooled, size_t slot,
 		      int32_t rank)
 {
 	const struct adv_rule_library *library = work->options->library;
+	np_ns begun = thread_time();
 
 	for (size_t i = 0; i < library->rules.count; i++) {
 		const struct adv_rule *rule = library->rules.item[i];
+		struct adv_result *result = result_at(work->advice, i, slot);
 
-		if (rule->over_cluster == (rank == NP_NO_RANK) && wants(work->options, rule))
-			run_rule(work, pooled, i, rank, result_at(work->advice, i, slot));
+		if (rule->over_cluster != (rank == NP_NO_RANK) || !wants(work->options, rule))
+			continue;
+		if (work->options->time > 0 && thread_time() - begun > work->options->time)
+			refuse(work, result);
+		else
+			run_rule(work, pooled, i, rank, result);
 	}
 }
 

@@ -24,6 +24,7 @@ struct adv_advise_options {
 	const void *context;
 	enum adv_rule_language language;
 	struct np_workers workers;
+	np_ns time; /* of a processor, for all rules on a rank or on the cluster; 0: no limit */
 	const char *merged; /* a fresh database with the merged tables; NULL if there is none */
 	const struct np_analysis *base;     /* the run to compare with; may be NULL */
 	const struct adv_rows *graph_nodes; /* may be NULL */

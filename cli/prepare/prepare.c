@@ -277,13 +277,25 @@ static void say_measured(np_ns time)
 	(void)np_report(0, "measured in %s", text.text);
 }
 
+static bool is_noted(const struct np_run *run, const char *what)
+{
+	for (size_t i = 0; i < run->notes.list.count; i++) {
+		if (strcmp(run->notes.list.item[i].what, what) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* NULL without a manifest, or with a damaged one: clocks are known from collectives. */
 static struct np_manifest *read_manifest(struct np_run *run)
 {
 	struct np_manifest *manifest = NULL;
 	struct np_err problem = NP_ERR_INIT;
 
-	(void)!np_load_manifest(run, &manifest, &problem);
+	if (np_load_manifest(run, &manifest, &problem) < 0 && problem.code != NP_E_NOTFOUND &&
+	    !is_noted(run, NP_MANIFEST_NAME))
+		np_note_add(&run->notes, NP_NOTE_SKIPPED, NP_NO_RANK, run->roots.item[0],
+			    NP_MANIFEST_NAME, "%s", problem.text);
 	return manifest;
 }
 

@@ -411,20 +411,18 @@ static bool has_sums(const struct np_rank *rank, size_t pair)
 }
 
 /*
- * The loader has told about files once, but where there is a trace it does not open
- * the table of kernels.
+ * The loader has told about most files once, but where there is a trace it does not open
+ * the table of kernels, and a file may fail the second time only.
  */
-static void keep_notes(const struct np_run *run, size_t index, const struct np_detail *detail,
+static void keep_notes(const struct np_run *run, const struct np_detail *detail,
 		       struct np_notes *notes)
 {
-	const char *table = run->sources.item[index].file[NP_FILE_KERNELS];
-
-	for (size_t i = 0; table && i < detail->notes.list.count; i++) {
+	for (size_t i = 0; i < detail->notes.list.count; i++) {
 		const struct np_note *note = &detail->notes.list.item[i];
-		bool told = strcmp(note->path, table) != 0;
+		bool told = false;
 
 		for (size_t j = 0; j < run->notes.list.count && !told; j++)
-			told = strcmp(run->notes.list.item[j].path, table) == 0;
+			told = strcmp(run->notes.list.item[j].path, note->path) == 0;
 		if (!told)
 			np_note_add(notes, note->kind, note->rank, note->path, note->what, "%s",
 				    note->reason);
@@ -439,7 +437,7 @@ static int read_detail(struct cmp_grouper *grouper, size_t index, bool sequence,
 
 	if (rc < 0)
 		return rc;
-	keep_notes(grouper->side->analysis->run, index, detail, notes);
+	keep_notes(grouper->side->analysis->run, detail, notes);
 	grouper->strings = detail->strings;
 	rc = cmp_grouper_begin(grouper);
 	return rc < 0 ? rc : cmp_group_detail(grouper, detail, sequence);

@@ -32,9 +32,13 @@ void np_db_closep(struct np_db **db);
 
 const char *np_db_path(const struct np_db *db);
 
+/* Did a question that is answered by true and false fail, so far? */
+int np_db_answered(const struct np_db *db, struct np_err *err) NP_MUST_USE;
+
 /* True if rows came from a sidecar file, which the user should know. */
 bool np_db_had_sidecar(const struct np_db *db);
 
+/* False also where the file cannot be read: np_db_answered() knows. */
 bool np_db_has_table(struct np_db *db, const char *table);
 
 /* Is the table there, and does it have a row? */

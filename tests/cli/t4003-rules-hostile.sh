@@ -155,3 +155,17 @@ behaviour 'a file that is not there is an error'
 run "$npuprof" advisor c --rules nobody.json
 expect_exit 1
 expect_stderr_has "cannot open 'nobody.json'"
+
+behaviour 'all rules together have a limit: what is left over is listed, and the status says so'
+mkdir slow
+for n in 1 2 3; do
+	rule slow$n "\"query\": \"WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r) SELECT count(*) AS rank FROM r\", $rest" 700
+	mv bad/slow$n.json slow
+done
+# Two of them take 0.7 s of the processor each, which is more than 1 s.
+run "$npuprof" advisor -d c -f json -j1 --ranks 0 --rules slow --rule 'bad.slow*' --rules-timeout 1
+expect_exit 3
+expect_equal "$(grep -c 'it took longer than 0.7 s' "$work/stdout")" 2
+expect_stdout_has 'not run: the rules before it took the 1 s that all may take together (--rules-timeout)'
+run "$npuprof" advisor -d c --rules-timeout 0
+expect_exit 2

@@ -35,6 +35,7 @@ struct np_db {
 	char *path;              /* as the user knows it */
 	char *file; /* the file behind it: SQLite keeps sidecars beside that, not beside a link */
 	struct db_copy copy; /* made because of a sidecar */
+	int trouble; /* SQLite's code where somebody asked what is there and got no answer */
 };
 
 static int configured = SQLITE_OK;
@@ -318,16 +319,32 @@ void np_db_closep(struct np_db **db)
 }
 
 /* Run a query about `name` (may be NULL) whose answer is one whole number; 0 when it gives none. */
+/* "No" and no answer are two things: who asks for a bool learns the latter in the end. */
+static bool answered(struct np_db *db, int rc)
+{
+	if (rc == SQLITE_OK || rc == SQLITE_ROW || rc == SQLITE_DONE)
+		return true;
+	db->trouble = rc;
+	return false;
+}
+
+int np_db_answered(const struct np_db *db, struct np_err *err)
+{
+	return db->trouble ? np_db_fail(db->handle, db->trouble, db->path, err) : NP_OK;
+}
+
 static int64_t query_integer(struct np_db *db, const char *sql, const char *name)
 {
 	sqlite3_stmt *statement = NULL;
 	int64_t value = 0;
+	int rc;
 
-	if (sqlite3_prepare_v2(db->handle, sql, -1, &statement, NULL) != SQLITE_OK)
+	if (!answered(db, sqlite3_prepare_v2(db->handle, sql, -1, &statement, NULL)))
 		return 0;
 	if (name)
 		(void)sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
-	if (sqlite3_step(statement) == SQLITE_ROW)
+	rc = sqlite3_step(statement);
+	if (answered(db, rc) && rc == SQLITE_ROW)
 		value = sqlite3_column_int64(statement, 0);
 	(void)sqlite3_finalize(statement);
 	return value;
@@ -338,12 +355,14 @@ bool np_db_has_table(struct np_db *db, const char *table)
 	static const char sql[] =
 		"SELECT 1 FROM sqlite_master WHERE type IN ('table', 'view') AND name = ?1";
 	bool found;
+	int rc;
 
 	if (!db->has_table &&
-	    sqlite3_prepare_v2(db->handle, sql, -1, &db->has_table, NULL) != SQLITE_OK)
+	    !answered(db, sqlite3_prepare_v2(db->handle, sql, -1, &db->has_table, NULL)))
 		return false;
 	(void)sqlite3_bind_text(db->has_table, 1, table, -1, SQLITE_STATIC);
-	found = sqlite3_step(db->has_table) == SQLITE_ROW;
+	rc = sqlite3_step(db->has_table);
+	found = answered(db, rc) && rc == SQLITE_ROW;
 	(void)sqlite3_reset(db->has_table);
 	(void)sqlite3_clear_bindings(db->has_table);
 	return found;

@@ -236,6 +236,8 @@ int detail_read_db(struct detail_load *load)
 	db.db = handle;
 	load->db_used = np_db_has_rows(handle, vendor_task.name);
 	rc = read_tables(&db);
+	if (rc == NP_OK && np_db_answered(handle, &problem) < 0)
+		detail_note(load, path, np_file_name(NP_FILE_RANK_DB), problem.text);
 	finish(&db);
 	return rc;
 }

@@ -160,6 +160,9 @@ static void what_is_no_message_is_skipped(void **state)
 	np_message_init(&message, NP_MSG_PING, 0);
 	message.version = NP_PROTOCOL_VERSION + 1;
 	assert_true(np_message_send(library, &message));
+	/* No job has so many ranks. */
+	np_message_init(&message, NP_MSG_PING, NP_MOST_RANKS);
+	assert_true(np_message_send(library, &message));
 	np_message_init(&message, NP_MSG_PING, 0);
 	assert_true(np_message_send(library, &message));
 	assert_int_equal(np_message_receive(launcher, &message), 1);

@@ -134,10 +134,14 @@ static void note_doubts(struct rank_db *load)
 static void note_oddities(struct rank_db *load)
 {
 	struct np_notes *notes = &load->rank->notes;
+	struct np_err problem = NP_ERR_INIT;
 	const char *path = np_db_path(load->db);
 
 	capture_note_oddities(&load->capture);
 	note_doubts(load);
+	if (np_db_answered(load->db, &problem) < 0)
+		np_note_add(notes, NP_NOTE_SKIPPED, load->rank->id, path, "database", "%s",
+			    problem.text);
 	if (load->kernels_without_task)
 		np_note_add(notes,
 			    np_note_of_loss(load->kernels_without_task,

@@ -252,6 +252,9 @@ static int read_names(struct rank_db *load, struct samples *samples)
 		}
 	}
 	/* Without names numbers stand for themselves. */
+	if (rc < 0 && rc != NP_E_NOMEM && rc != NP_E_NOTFOUND)
+		np_note_add(&load->rank->notes, NP_NOTE_SKIPPED, load->rank->id,
+			    np_db_path(load->db), samples->table->of_names, "%s", problem.text);
 	return rc == NP_E_NOMEM ? np_fail(load->err, rc, "%s", problem.text) : NP_OK;
 }
 

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory that runs out and files that fail, for tests: preloaded, it lets one call of a program
+ * fail, the NP_TEST_FAIL_AT-th of its kind (NP_TEST_FAIL: "memory", or "files" for opening,
+ * reading, writing, renaming and the like; with "disk" every writing from that one on finds no
+ * room). With NP_TEST_FAIL_COUNT, the number of calls is written to that file in the end.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#define EXPORTED __attribute__((visibility("default")))
+
+/* Those of the C library: dlsym() would allocate. */
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *memory, size_t size);
+
+enum kind {
+	MEMORY,
+	FILES,
+	DISK,
+};
+
+static atomic_long calls;
+static long fail_at;
+static int fail_kind = -1;
+
+__attribute__((constructor)) static void begin(void)
+{
+	const char *kind = getenv("NP_TEST_FAIL");
+	const char *at = getenv("NP_TEST_FAIL_AT");
+
+	fail_at = at ? strtol(at, NULL, 10) : 0;
+	if (kind)
+		fail_kind = strcmp(kind, "memory") == 0 ? MEMORY
+			    : strcmp(kind, "disk") == 0 ? DISK
+							: FILES;
+}
+
+__attribute__((destructor)) static void end(void)
+{
+	const char *path = getenv("NP_TEST_FAIL_COUNT");
+	char text[32];
+	long fd;
+	int length;
+
+	if (!path || fail_kind < 0)
+		return;
+	fd = syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	length = snprintf(text, sizeof(text), "%ld\n", atomic_load(&calls));
+	if (fd >= 0 && syscall(SYS_write, fd, text, (size_t)length) == length)
+		(void)syscall(SYS_close, fd);
+}
+
+static bool fails(enum kind kind)
+{
+	long at;
+
+	if (fail_kind != (int)kind)
+		return false;
+	at = atomic_fetch_add(&calls, 1) + 1;
+	return kind == DISK ? fail_at > 0 && at >= fail_at : at == fail_at;
+}
+
+/* --- memory ---------------------------------------------------------------------------------- */
+
+EXPORTED void *malloc(size_t size)
+{
+	if (!fails(MEMORY))
+		return __libc_malloc(size);
+	errno = ENOMEM;
+	return NULL;
+}
+
+EXPORTED void *calloc(size_t count, size_t size)
+{
+	if (!fails(MEMORY))
+		return __libc_calloc(count, size);
+	errno = ENOMEM;
+	return NULL;
+}
+
+EXPORTED void *realloc(void *memory, size_t size)
+{
+	if (!fails(MEMORY))
+		return __libc_realloc(memory, size);
+	errno = ENOMEM;
+	return NULL;
+}
+
+/* --- files ----------------------------------------------------------------------------------- */
+
+static bool refused(bool writes)
+{
+	if (fails(FILES)) {
+		errno = EIO;
+		return true;
+	}
+	if (writes && fails(DISK)) {
+		errno = ENOSPC;
+		return true;
+	}
+	return false;
+}
+
+/* What stands on a terminal or in a pipe is not in a file. */
+static bool is_file(int fd)
+{
+	struct stat of;
+
+	return fstat(fd, &of) == 0 && S_ISREG(of.st_mode);
+}
+
+#define OPEN(name) \
+	EXPORTED int name(const char *path, int flags, ...); \
+	int name(const char *path, int flags, ...) \
+	{ \
+		va_list rest; \
+		mode_t mode; \
+\
+		va_start(rest, flags); \
+		mode = va_arg(rest, mode_t); \
+		va_end(rest); \
+		if (refused((flags & O_CREAT) != 0)) \
+			return -1; \
+		return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode); \
+	}
+
+#define OPEN_AT(name) \
+	EXPORTED int name(int dir, const char *path, int flags, ...); \
+	int name(int dir, const char *path, int flags, ...) \
+	{ \
+		va_list rest; \
+		mode_t mode; \
+\
+		va_start(rest, flags); \
+		mode = va_arg(rest, mode_t); \
+		va_end(rest); \
+		if (refused((flags & O_CREAT) != 0)) \
+			return -1; \
+		return (int)syscall(SYS_openat, dir, path, flags, mode); \
+	}
+
+OPEN(open)
+OPEN(open64)
+OPEN_AT(openat)
+OPEN_AT(openat64)
+
+EXPORTED ssize_t read(int fd, void *buffer, size_t size)
+{
+	return refused(false) ? -1 : syscall(SYS_read, fd, buffer, size);
+}
+
+#define PREAD(name) \
+	EXPORTED ssize_t name(int fd, void *buffer, size_t size, off_t at); \
+	ssize_t name(int fd, void *buffer, size_t size, off_t at) \
+	{ \
+		return refused(false) ? -1 : syscall(SYS_pread64, fd, buffer, size, at); \
+	}
+
+PREAD(pread)
+PREAD(pread64)
+
+EXPORTED ssize_t write(int fd, const void *buffer, size_t size)
+{
+	return is_file(fd) && refused(true) ? -1 : syscall(SYS_write, fd, buffer, size);
+}
+
+#define PWRITE(name) \
+	EXPORTED ssize_t name(int fd, const void *buffer, size_t size, off_t at); \
+	ssize_t name(int fd, const void *buffer, size_t size, off_t at) \
+	{ \
+		return refused(true) ? -1 : syscall(SYS_pwrite64, fd, buffer, size, at); \
+	}
+
+PWRITE(pwrite)
+PWRITE(pwrite64)
+
+EXPORTED int fsync(int fd)
+{
+	return refused(true) ? -1 : (int)syscall(SYS_fsync, fd);
+}
+
+EXPORTED int rename(const char *from, const char *to)
+{
+	return refused(true) ? -1 : (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0U);
+}
