@@ -481,7 +481,25 @@ def name_faults():
     yield Fault('name/db/no-directory', 'db', lambda t: shutil.rmtree(t.rank_dir))
 
 
-FAMILIES = [db_values, db_tables, analysis_values, file_bytes, text_values, json_values, gz_faults, name_faults]
+def odd_faults():
+    """What an attack came up with that is in no pattern."""
+    for name, *sql in (
+            ('task-ids-twice', 'UPDATE TASK SET globalTaskId = 5 WHERE rowid IN (6, 7, 8)'),
+            ('step-ids-twice', 'UPDATE STEP_TIME SET id = 10 WHERE id = 11'),
+            ('half-of-tasks', 'DELETE FROM TASK WHERE rowid % 2 = 0'),
+            ('one-operator-gone', 'DELETE FROM COMMUNICATION_OP WHERE opId = (SELECT max(opId) FROM COMMUNICATION_OP)'),
+            ('types-of-nobody', 'UPDATE TASK SET taskType = 999999'),
+            ('groups-of-nobody', 'UPDATE COMMUNICATION_OP SET groupName = 999999'),
+            ('another-session', 'UPDATE SESSION_TIME_INFO SET startTimeNs = 1000000000000000000, endTimeNs = 1000000000000000001'),
+            ('schema', "UPDATE sqlite_master SET sql = 'CREATE TABLE TASK (x' WHERE name = 'TASK'"),
+            ('root-of-others', "UPDATE sqlite_master SET rootpage = (SELECT rootpage FROM sqlite_master WHERE name = 'CANN_API') WHERE name = 'TASK'"),
+            ('root', "UPDATE sqlite_master SET rootpage = 2 WHERE name = 'TASK'")):
+        yield Fault('odd/db/' + name, 'db', lambda t, s=sql: t.sql(DB, *s))
+    yield Fault('odd/db/no-session', 'db', lambda t: t.sql(DB, 'UPDATE SESSION_TIME_INFO SET startTimeNs = 0, endTimeNs = 0'), 'same')
+    yield Fault('odd/text/kernels-twice', 'text', lambda t: t.bytes(r'kernel_details\.csv', lambda d: d + d.split(b'\n', 1)[1]))
+
+
+FAMILIES = [db_values, db_tables, analysis_values, file_bytes, text_values, json_values, gz_faults, name_faults, odd_faults]
 
 
 def all_faults():
