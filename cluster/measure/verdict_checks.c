@@ -19,7 +19,8 @@ static bool is_unseen(const struct np_analysis *analysis, const struct np_verdic
 
 /*
  * Messages of ranks that were all profiled, and yet nothing tells who sent them to whom: what
- * goes from stage to stage is not known, and nobody standing out means nothing.
+ * goes from stage to stage is not known, and nobody standing out means nothing; nor does a link
+ * that seems slow, for what it waited for is not known either.
  */
 static void put_unmatched(struct np_buf *buf, const struct np_analysis *analysis,
 			  const struct np_verdict *verdict)
@@ -27,7 +28,8 @@ static void put_unmatched(struct np_buf *buf, const struct np_analysis *analysis
 	const struct np_align *align = analysis->align;
 	size_t alone = 0;
 
-	if (verdict->kind != NP_VERDICT_NONE)
+	if (verdict->kind != NP_VERDICT_NONE &&
+	    !(verdict->kind == NP_VERDICT_REPAIR && verdict->fix.kind == NP_FIX_LINK))
 		return;
 	for (size_t i = 0; i < align->communicators.count; i++) {
 		const struct np_align_communicator *each = &align->communicators.item[i];

@@ -61,3 +61,9 @@ behaviour 'a case that does not exist is refused'
 run python3 "$field" --make nonsense:1 "$work/none"
 expect_exit 2
 expect_stderr_has 'takes CASE:SEED'
+
+behaviour 'no link is blamed where messages do not say where they went'
+make alone loader-one:1001 text
+find "$work/alone" -name trace_view.json -delete
+run "$npuprof" cluster -q -f json -d "$work/alone/run" -o "$work/alone/out"
+expect_equal "$(sqlite3 :memory: "SELECT readfile('$work/stdout') ->> '\$.verdict.kind'")" withheld
