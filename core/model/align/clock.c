@@ -453,6 +453,12 @@ static int use_manifest(const struct np_run *run, const struct np_manifest *mani
 	if (!clock->knots)
 		return np_fail_nomem(err, "clocks");
 	clock->method = NP_CLOCK_MANIFEST;
+	/* Ranks that could not be loaded, and none of its hosts, have the last one, which is
+	 * nothing. */
+	for (size_t i = 0; i < clock->rank_count; i++) {
+		clock->ranks[i].knots = &clock->knots[total];
+		clock->ranks[i].knot_count = 1;
+	}
 	for (size_t i = 0; i < manifest->hosts.count; i++) {
 		const struct np_manifest_host *host = &manifest->hosts.item[i];
 
@@ -464,7 +470,6 @@ static int use_manifest(const struct np_run *run, const struct np_manifest *mani
 		for (size_t j = 0; j < clock->rank_count; j++) {
 			struct np_clock_rank *rank = &clock->ranks[j];
 
-			rank->knots = rank->knots ? rank->knots : clock->knots;
 			if (!run->ranks[j] || host_of(manifest, run->ranks[j]->id) != host)
 				continue;
 			rank->knots = &clock->knots[used];

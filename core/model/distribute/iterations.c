@@ -144,7 +144,9 @@ static np_ns iteration_of(const struct np_rank *rank)
 {
 	size_t count = rank->steps.count;
 
-	if (count < 2)
+	/* Of a damaged capture not every step has a begin. */
+	if (count < 2 || rank->steps.item[0].begin == NP_UNKNOWN ||
+	    rank->steps.item[count - 1].begin == NP_UNKNOWN)
 		return 0;
 	return (rank->steps.item[count - 1].begin - rank->steps.item[0].begin) / (np_ns)(count - 1);
 }
