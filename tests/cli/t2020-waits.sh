@@ -91,3 +91,12 @@ behaviour 'what ranks that were not profiled owe is charged to them'
 analyse --ranks 8 --steps 2 --seed 7 --slow-rank 5:1.5 --omit-ranks 5
 expect_equal "$(sqlite3 :memory: "SELECT readfile('$json') -> '\$.stragglers[0].rank'")" null
 expect_equal "$(sums)" '0|0'
+
+behaviour 'a host that launches late is told from computing while gradients are reduced'
+# Those who wait have computed ahead: between two reductions they did nothing, and what the late rank computed there is no excess.
+for seed in 3 9001; do
+	rm -rf "$work/ahead"
+	"$synth" -q -o "$work/ahead" --ranks 8 --layers 2 --kernels-per-layer 6 --steps 4 --seed $seed --host-gap 3:400 || exit 1
+	run "$npuprof" cluster -q -d "$work/ahead" --no-db
+	expect_stdout_says 'rank 3 makes the others wait (chronic): its host launches late'
+done

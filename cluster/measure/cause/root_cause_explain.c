@@ -442,6 +442,21 @@ uint32_t since_of(struct explainer *explainer, const struct np_instance *instanc
 	return late->back == BACK_NEVER ? UINT32_MAX : op_of(explainer->align, late) - late->back;
 }
 
+/*
+ * Those who waited may have gone ahead while an earlier operator was still under way: gradients are
+ * reduced while the backward pass goes on, and the next operator begins where that one ends, with
+ * nothing computed in between. What the late one computed since then they had computed before.
+ */
+#define HAD_COMPUTED 8 /* of what the late one did, they did less than one part in so many */
+
+static bool had_gone_ahead(const struct explainer *explainer, const struct spent_sum *spent)
+{
+	return HAD_COMPUTED * explainer->typical[SPENT_COMPUTE] < (double)spent->by[SPENT_COMPUTE];
+}
+
+/* So many times the place from which they are compared is looked for further back. */
+#define MOST_BACK 64
+
 void explainer_compare(struct explainer *explainer, const struct seen *seen, uint32_t index)
 {
 	const struct np_align *align = explainer->align;
@@ -449,14 +464,25 @@ void explainer_compare(struct explainer *explainer, const struct seen *seen, uin
 	uint32_t rank = late->rank;
 	uint32_t op = op_of(align, late);
 	uint32_t since = common_before(explainer->common, seen->instance, late, explainer->found);
-	const struct np_instance *together = NULL;
 	struct spent_sum spent;
 
-	if (since != UINT32_MAX)
-		together = np_align_instance(align, np_align_slot(align, rank, since));
-	if (explainer->typical_of != seen || together != explainer->since)
-		see_waiters(explainer, seen, together);
-	spent = progress_between(explainer->progress, rank, since, op);
+	for (int tries = 0;; tries++) {
+		const struct np_instance *together = NULL;
+		uint32_t earlier;
+
+		if (since != UINT32_MAX)
+			together = np_align_instance(align, np_align_slot(align, rank, since));
+		if (explainer->typical_of != seen || together != explainer->since)
+			see_waiters(explainer, seen, together);
+		spent = progress_between(explainer->progress, rank, since, op);
+		if (since == UINT32_MAX || tries == MOST_BACK || !had_gone_ahead(explainer, &spent))
+			break;
+		earlier = search(explainer->common, seen->instance, late, since);
+		/* From the beginning nothing is compared: captures do not begin together. */
+		if (earlier == UINT32_MAX)
+			break;
+		since = earlier;
+	}
 	keep_shares(explainer, &spent, late->more);
 	late->back = back_to(since, op);
 }
