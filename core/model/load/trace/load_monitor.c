@@ -531,7 +531,9 @@ static int derive(struct monitor *monitor)
 			       " Kernel and Communication",
 			       monitor->capture.path);
 	rc = make_steps(monitor);
-	qsort(monitor->ops.item, monitor->ops.count, sizeof(monitor->ops.item[0]), by_start);
+	if (monitor->ops.count > 0)
+		qsort(monitor->ops.item, monitor->ops.count, sizeof(monitor->ops.item[0]),
+		      by_start);
 	for (size_t i = 0; i < monitor->ops.count && rc == NP_OK; i++)
 		rc = add_op(monitor, &monitor->ops.item[i]);
 	if (rc == NP_OK)
