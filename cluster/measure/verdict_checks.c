@@ -3,7 +3,11 @@
 #include "verdict_checks.h"
 
 #include "npuprof/align.h"
+#include "npuprof/lang.h"
 #include "npuprof/text.h"
+
+/* A reason is one sentence of English: whoever shows it finds its translation by the whole. */
+#define REASON(buf, ...) np_buf_printf(buf, __VA_ARGS__)
 
 #include <inttypes.h>
 #include <math.h>
@@ -40,10 +44,10 @@ static void put_unmatched(struct np_buf *buf, const struct np_analysis *analysis
 				 align->instances.item[each->first + j].count == 1;
 	}
 	if (2 * alone > align->op_count)
-		np_buf_printf(buf,
-			      "messages do not say between which ranks they went: %zu of %" PRIu32
-			      " communication operators found no other end",
-			      alone, align->op_count);
+		REASON(buf,
+		       "messages do not say between which ranks they went: %zu of %" PRIu32
+		       " communication operators found no other end",
+		       alone, align->op_count);
 }
 
 /* --- is it compared with its like? ------------------------------------------------------------ */
@@ -109,11 +113,10 @@ static void put_other_work(struct np_buf *buf, const struct np_analysis *analysi
 		if (!rank || !np_readiness_misses_stages(analysis->cluster, rank) ||
 		    !works_alone(analysis->run, rank))
 			continue;
-		np_buf_printf(buf,
-			      "rank %" PRId32 ": %s, and nothing tells which ranks are a stage",
-			      rank->id,
-			      rank->kernels.count > 0 ? "runs other kernels than all others"
-						      : "kernels were not counted");
+		REASON(buf, "rank %" PRId32 ": %s, and nothing tells which ranks are a stage",
+		       rank->id,
+		       rank->kernels.count > 0 ? NP_MSG("runs other kernels than all others")
+					       : NP_MSG("kernels were not counted"));
 		return;
 	}
 }
@@ -240,19 +243,28 @@ static void put_implausible(struct np_buf *buf, const struct np_analysis *analys
 	np_ns others = most_by_others(analysis, verdict);
 	np_ns path = most_by_path(analysis, verdict);
 	np_ns most = others < path ? others : path;
+	NP_CLEANUP(np_buf_release) struct np_buf safe = NP_BUF_INIT;
+	NP_CLEANUP(np_buf_release) struct np_buf saved = NP_BUF_INIT;
+	NP_CLEANUP(np_buf_release) struct np_buf all = NP_BUF_INIT;
 	char fix[NP_FIX_TEXT + 16];
 
 	if ((double)(verdict->recovered - most) <= TOLERANCE * (double)analysis->whatif.step)
 		return;
 	np_fix_format(&verdict->fix, fix);
-	np_buf_add(buf, "repairing ");
-	np_text_safe(buf, fix, strlen(fix));
-	np_buf_add(buf, " would save ");
-	np_text_duration(buf, verdict->recovered);
-	np_buf_add(buf, " of the step, where ");
-	np_text_duration(buf, most > 0 ? most : 0);
-	np_buf_add(buf, others < path ? " is all that other ranks do not compute"
-				      : " is all that it has of the critical path");
+	np_text_safe(&safe, fix, strlen(fix));
+	np_text_duration(&saved, verdict->recovered);
+	np_text_duration(&all, most > 0 ? most : 0);
+	if (others < path)
+		REASON(buf,
+		       "repairing %s would save %s of the step, where %s is all that other ranks do not "
+		       "compute",
+		       safe.text, saved.text, all.text);
+	else
+		REASON(buf,
+		       "repairing %s would save %s of the step, where %s is all that it has of the critical "
+		       "path",
+		       safe.text, saved.text, all.text);
+	buf->failed |= safe.failed || saved.failed || all.failed;
 }
 
 /* --- who was not profiled -------------------------------------------------------------------- */
@@ -361,6 +373,8 @@ static void put_unsure(struct np_buf *buf, const struct np_analysis *analysis,
 {
 	const struct np_charges *charges = &analysis->charges;
 	np_ns available = analysis->spreads.total[NP_Q_SPAN];
+	NP_CLEANUP(np_buf_release) struct np_buf members = NP_BUF_INIT;
+	NP_CLEANUP(np_buf_release) struct np_buf unsure = NP_BUF_INIT;
 	uint32_t most = 0;
 
 	if (charges->unsure * 2 <= charges->total || available == NP_UNKNOWN ||
@@ -373,12 +387,13 @@ static void put_unsure(struct np_buf *buf, const struct np_analysis *analysis,
 		if (charges->unsure_in[i] > charges->unsure_in[most])
 			most = i;
 	}
-	np_buf_add(buf, "nothing tells how many ranks ");
-	verdict_put_members(buf, analysis, most);
-	np_buf_add(buf, " has, and those profiled wait ");
-	np_text_duration(buf, charges->unsure);
-	np_buf_printf(buf, " for none of them, %.0f %% of all waiting",
-		      100.0 * (double)charges->unsure / (double)charges->total);
+	verdict_put_members(&members, analysis, most);
+	np_text_duration(&unsure, charges->unsure);
+	REASON(buf,
+	       "nothing tells how many ranks %s has, and those profiled wait %s for none of them, %.0f %% of "
+	       "all waiting",
+	       members.text, unsure.text, 100.0 * (double)charges->unsure / (double)charges->total);
+	buf->failed |= members.failed || unsure.failed;
 }
 
 /* So much of the step communication must show for what others do to matter. */
@@ -393,11 +408,10 @@ static void put_alone(struct np_buf *buf, const struct np_analysis *analysis)
 		       breakdown->parts[NP_WHERE_COMMUNICATION].share;
 
 	if (shows > MATTERS)
-		np_buf_printf(
-			buf,
-			"one rank alone was profiled, whose communication shows for %.0f %% of"
-			" the step: what it waits for there is not known",
-			100 * shows);
+		REASON(buf,
+		       "one rank alone was profiled, whose communication shows for %.0f %% of"
+		       " the step: what it waits for there is not known",
+		       100 * shows);
 }
 
 void verdict_put_missing(struct np_buf *buf, const struct np_analysis *analysis,
@@ -415,8 +429,8 @@ void verdict_put_missing(struct np_buf *buf, const struct np_analysis *analysis,
 	if (readiness->without == used)
 		np_buf_add(buf, readiness->missing);
 	else if (is_unseen(analysis, verdict))
-		np_buf_printf(buf, "rank %" PRId32 ": no intervals of kernels: totals alone",
-			      analysis->run->ranks[verdict->first]->id);
+		REASON(buf, "rank %" PRId32 ": no intervals of kernels: totals alone",
+		       analysis->run->ranks[verdict->first]->id);
 	else if (verdict->kind == NP_VERDICT_REPAIR)
 		put_other_work(buf, analysis, verdict);
 	if (buf->length == 0 && verdict->kind == NP_VERDICT_REPAIR)

@@ -34,6 +34,8 @@ for form in text db; do
 	run "$npuprof" cluster -d "$work/run" -o "$work/out"
 	expect_stdout_says 'withheld: nothing tells how many ranks' 'of all waiting'
 	expect_stdout_lacks 'transfers take'
+	run "$npuprof" cluster -d "$work/run" -o "$work/out" --lang zh
+	expect_stdout_says '暂不下结论：无从得知'
 
 	behaviour "a culprit among all ranks is named although nothing tells that these are all ($form)"
 	make --ranks 4 --slow-rank 2:1.5 --format $form
