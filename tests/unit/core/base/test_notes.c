@@ -125,6 +125,16 @@ static void notes_that_say_the_same_but_for_numbers_are_one_group(void **state)
 	np_notes_release(&notes);
 }
 
+static void one_row_in_a_thousand_is_a_warning_and_one_more_is_a_loss(void **state)
+{
+	(void)state;
+	assert_int_equal(np_note_of_loss(1, 1000), NP_NOTE_WARNING);
+	assert_int_equal(np_note_of_loss(2, 1999), NP_NOTE_SKIPPED);
+	assert_int_equal(np_note_of_loss(2, 2000), NP_NOTE_WARNING);
+	assert_int_equal(np_note_of_loss(1, 999), NP_NOTE_SKIPPED);
+	assert_int_equal(np_note_of_loss(1, 1), NP_NOTE_SKIPPED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -135,6 +145,7 @@ int main(void)
 		cmocka_unit_test(that_a_note_was_lost_moves_along),
 		cmocka_unit_test(a_note_that_found_no_memory_is_remembered_as_lost),
 		cmocka_unit_test(notes_that_say_the_same_but_for_numbers_are_one_group),
+		cmocka_unit_test(one_row_in_a_thousand_is_a_warning_and_one_more_is_a_loss),
 	};
 
 	return cmocka_run_group_tests_name("notes", tests, NULL, NULL);
