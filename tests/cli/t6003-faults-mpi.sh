@@ -172,6 +172,8 @@ scarce() {
 	run timeout -k 5 60 mpirun -q -n 3 -x LD_PRELOAD="$NPUPROF_BUILD/libscarce_memory.so" \
 		-x NP_TEST_MOST_BYTES=1 -x NP_TEST_PROCESS="$1" -x NP_TEST_MESSAGES="$2" \
 		"$npuprof" cluster c -m cann_api_sum -o slow
+	# What mpirun's own library of events says when all processes end at once is not ours.
+	sed -i '/^\[warn\] Epoll /d' stderr
 }
 
 behaviour 'a message that memory does not suffice for ends all processes, with one line'
