@@ -349,6 +349,21 @@ static void put_gain(struct np_buf *buf, const struct np_analysis *analysis,
 	buf->failed |= what.failed;
 }
 
+/* Uneven ranks may be the smaller part of what can be had: exposed transfer that takes most of the
+ * step is said beside them. */
+static void put_larger(struct np_buf *buf, const struct np_analysis *analysis,
+		       const struct np_verdict *verdict)
+{
+	const struct np_where_part *transfer = &analysis->breakdown.parts[NP_WHERE_TRANSFER];
+
+	if (analysis->breakdown.cells > 0 && transfer->share > 0.5 &&
+	    verdict->fix.kind != NP_FIX_LINK && verdict->fix.kind != NP_FIX_HIDE_COMM &&
+	    2 * verdict->recovered < transfer->mean)
+		np_say(buf,
+		       "; larger than that: transfer that no computing hides takes {1} of the step ({2})",
+		       NP_SAID_TIME(transfer->mean), NP_SAID_SHARE(transfer->share));
+}
+
 /* Work that is spread unevenly, another way in each step, makes a rank late once in a while. */
 static void put_changing(struct np_buf *buf, const struct np_analysis *analysis,
 			 const struct np_verdict *verdict)
@@ -536,6 +551,7 @@ void verdict_put_sentence(struct np_buf *buf, const struct np_analysis *analysis
 		put_gain(buf, analysis, verdict);
 		if (verdict->named != UINT32_MAX)
 			put_changing(buf, analysis, verdict);
+		put_larger(buf, analysis, verdict);
 		break;
 	case NP_VERDICT_NOT_PROFILED:
 		np_lang_put(&reason, verdict->what);

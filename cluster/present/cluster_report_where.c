@@ -169,9 +169,9 @@ static void put_pipeline(struct np_buf *buf, const struct np_analysis *analysis)
 	if (sum.span == 0 || (double)sum.excess < WORTH_SAYING * (double)sum.span)
 		return;
 	np_say(buf,
-	       marked ? "pipeline of {1} stages: {2} idle, {3} if even; in the steady phase waiting"
+	       marked ? "pipeline of {1} stages: they do not compute for {2} of the step, {3} if even; in the steady phase waiting"
 			" {4}, transfer {5}, host {6}\n"
-		      : "pipeline of {1} stages: {2} idle, {3} if even; in the steady phase waiting"
+		      : "pipeline of {1} stages: they do not compute for {2} of the step, {3} if even; in the steady phase waiting"
 			" {4}, transfer {5}, host {6}, if all of it is one step: none is marked\n",
 	       NP_SAID_INT(pipeline->stages),
 	       NP_SAID_SHARE((double)(sum.ideal + sum.excess) / span),
