@@ -5,6 +5,9 @@
  * reading, writing, renaming and the like; with "disk" every writing from that one on finds no
  * room). With NP_TEST_FAIL_COUNT, the number of calls is written to that file in the end.
  */
+/* Checked calls would be inlined into what stands in for them here. */
+#undef _FORTIFY_SOURCE
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
