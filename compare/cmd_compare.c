@@ -616,6 +616,14 @@ static int judge(struct compare_options *options)
 	if (options->inputs.count != 1)
 		return np_cmd_usage(&np_cmd_compare,
 				    "--baseline takes the place of BASE: give NEW alone");
+	if ((options->common.format != NP_OUTPUT_TABLE &&
+	     options->common.format != NP_OUTPUT_JSON) ||
+	    options->common.output || options->xlsx || options->table || options->views != 0 ||
+	    options->base_steps.set || options->map_ranks || options->no_stats)
+		return np_cmd_usage(
+			&np_cmd_compare,
+			"with --baseline the answer is a table or JSON: of the options that "
+			"compare two runs only --fail-on, --new-steps and --ranks apply");
 	if (label) {
 		label++;
 		question.labels = &label;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `npuprof history`: runs over time, what changed when, and which machine to blame. */
 #include <stdlib.h>
-#include <time.h>
 
 #include "cli/command/cmd.h"
 #include "cli/command/common.h"
@@ -183,14 +182,6 @@ static int failed(const struct np_err *err)
 
 /* --- add ------------------------------------------------------------------------------------- */
 
-static np_ns now(void)
-{
-	struct timespec time;
-
-	(void)clock_gettime(CLOCK_REALTIME, &time);
-	return (np_ns)time.tv_sec * 1000000000 + time.tv_nsec;
-}
-
 static int say_added(const struct history_options *options, const struct hist_store *entry,
 		     int64_t id, bool known)
 {
@@ -232,7 +223,7 @@ static int make_entry(const struct history_options *options, const struct np_ana
 		.phase = options->common.phase_part,
 		.labels = options->labels.item,
 		.label_count = options->labels.count,
-		.now = now(),
+		.now = hist_now(),
 	};
 	int rc = options->frequency
 			 ? prepare_frequencies(analysis->run, (size_t)options->common.jobs,
@@ -319,11 +310,6 @@ static int print(struct np_buf *buf, int rc)
 
 /* --- judge ----------------------------------------------------------------------------------- */
 
-static const char *store_of(const char *given)
-{
-	return given && *given ? given : getenv("NPUPROF_HISTORY");
-}
-
 /* Earlier runs of the job; the run itself is not one of them. */
 static int select_earlier(const struct hist_store *store,
 			  const struct np_history_question *question,
@@ -369,12 +355,12 @@ static int judge_analysis(const struct np_history_question *question,
 	const struct np_common *common = question->common;
 	struct hist_selection selection = { 0 };
 	struct hist_judgement judgement = { 0 };
-	struct history_report report = { .store_path = store_of(question->store),
+	struct history_report report = { .store_path = hist_store_path(question->store),
 					 .selection = &selection,
 					 .width = np_output_width(stdout),
 					 .color = np_common_color(common, stdout) };
 	const char *run = prepare_input(common, analysis->run);
-	const struct hist_entry_words words = { .job = "", .dir = run, .now = now() };
+	const struct hist_entry_words words = { .job = "", .dir = run, .now = hist_now() };
 	int rc = hist_store_read(report.store_path, &store, err);
 
 	report.store = store;
@@ -401,7 +387,7 @@ int np_history_judge(const struct np_history_question *question)
 	struct np_err err = NP_ERR_INIT;
 	int rc;
 
-	if (!store_of(question->store))
+	if (!hist_store_path(question->store))
 		return np_cmd_usage(&np_cmd_history,
 				    "which store? give --store FILE, or set NPUPROF_HISTORY");
 	rc = prepare_analysis(question->common, question->picks, &analysis, &err);
@@ -613,7 +599,7 @@ int np_history_write(const struct np_history_look *question, FILE *stream, struc
 {
 	const struct history_options options = { .common = { .format = NP_OUTPUT_JSON,
 							     .no_color = true },
-						 .store = store_of(question->store),
+						 .store = hist_store_path(question->store),
 						 .figure = question->figure,
 						 .job = question->job,
 						 .last = question->last,
@@ -677,10 +663,13 @@ static int history(struct history_options *options)
 
 	if (status != 0)
 		return status;
-	options->store = store_of(options->store);
-	if (!options->store || !*options->store)
+	options->store = hist_store_path(options->store);
+	if (!options->store)
 		return np_cmd_usage(&np_cmd_history,
 				    "which store? give --store FILE, or set NPUPROF_HISTORY");
+	if (options->common.format == NP_OUTPUT_CSV && strcmp(name, "list") != 0 &&
+	    strcmp(name, "export") != 0)
+		return np_cmd_usage(&np_cmd_history, "only list and export have -f csv");
 	if (strcmp(name, "add") == 0)
 		return run_add(options);
 	if (strcmp(name, "judge") == 0)

@@ -187,15 +187,8 @@ struct watch {
 	char *cause; /* that the newest window names; NULL for none */
 	int64_t analysed;
 	int64_t failed;
+	bool partial; /* of some windows not all could be used */
 };
-
-static np_ns now(void)
-{
-	struct timespec time;
-
-	(void)clock_gettime(CLOCK_REALTIME, &time);
-	return (np_ns)time.tv_sec * 1000000000 + time.tv_nsec;
-}
 
 static const struct known_window *find_known(const struct watch *watch, const char *name)
 {
@@ -399,50 +392,84 @@ static int tell(struct watch *watch, struct watch_line *line, int64_t last, bool
 
 /* --- windows --------------------------------------------------------------------------------- */
 
-static int analyse(struct watch *watch, const struct np_common *common, const char *name,
-		   struct np_run *run, struct np_err *err)
+/* What is left of a window; failures are the window's, but for memory. */
+static int reduce(struct watch *watch, const struct np_common *common, const char *name,
+		  struct np_run *run, struct hist_store **ret, struct np_err *err)
 {
 	NP_CLEANUP(np_analysis_freep) struct np_analysis *analysis = NULL;
-	NP_CLEANUP(hist_store_freep) struct hist_store *entry = NULL;
-	char label[4096];
-	const char *labels[1] = { label };
+	NP_CLEANUP(np_buf_release) struct np_buf label = NP_BUF_INIT;
+	const char *labels[1];
 	struct hist_entry_words words = { .job = watch->job,
 					  .dir = common->dirs.item[0],
 					  .labels = labels,
 					  .label_count = 1,
-					  .now = now() };
-	struct watch_line line = { 0 };
-	bool is_known = false;
+					  .now = hist_now() };
 	int rc = prepare_loaded(common, run, err);
 
 	if (rc < 0) {
 		np_run_free(run);
 		return rc;
 	}
-	(void)snprintf(label, sizeof(label), "window=%s", name);
+	np_buf_printf(&label, "window=%s", name);
+	labels[0] = label.text;
 	rc = prepare_measures(common, run, &analysis, err);
 	if (rc == NP_OK)
-		rc = hist_entry_make(analysis, NULL, &words, &entry, err);
+		rc = np_buf_check(&label, err);
 	if (rc == NP_OK)
-		rc = hist_store_add(watch->store, entry, &line.id, &is_known, err);
+		rc = hist_entry_make(analysis, NULL, &words, ret, err);
+	if (rc < 0)
+		return rc;
+	prepare_say_notes(&watch->options->common, &analysis->run->notes, NULL);
+	watch->partial |= prepare_is_partial(common, &analysis->run->notes);
+	return NP_OK;
+}
+
+/* Put it into the history, and tell of it; failures are ours, and end the watch. */
+static int keep(struct watch *watch, const struct hist_store *entry, struct np_err *err)
+{
+	struct watch_line line = { .store = entry };
+	bool is_known = false;
+	int rc = hist_store_add(watch->store, entry, &line.id, &is_known, err);
+
 	/* Others may add to the history while this one waits. */
 	np_lock_release_all();
 	if (rc < 0 || is_known)
 		return rc;
 	watch->analysed++;
-	line.store = entry;
 	return tell(watch, &line, 0, false, err);
 }
 
-/* A window that is new: wait until it is whole, then analyse it. Failures of ours are returned. */
+/* A window that cannot be used is said once, and tried again when it has changed. */
+static int give_up(struct watch *watch, const char *name, const char *fingerprint,
+		   struct np_err *err)
+{
+	watch->failed++;
+	(void)np_report(0, "%s: %s", name, err->text);
+	return remember(watch, name, fingerprint, err);
+}
+
+/* Has nothing of it changed for a while? Where its files are gone again it is not there. */
+static bool is_settled(const struct watch *watch, const struct np_run *run)
+{
+	np_ns newest = hist_newest_file(run);
+
+	return newest != NP_UNKNOWN &&
+	       hist_now() - newest >= watch->options->settle * INT64_C(1000000000);
+}
+
+/* Stands for the fingerprint of a window in which profiles could not even be told apart. */
+#define NOT_FOUND "?"
+
+/* A window that is new: wait until it is whole, then analyse it. */
 static int look_at(struct watch *watch, const char *name, struct np_err *err)
 {
+	NP_CLEANUP(hist_store_freep) struct hist_store *entry = NULL;
 	struct np_common common = watch->options->common;
 	char *path = np_join_path(watch->dir, name);
 	const char *dirs[1] = { path };
 	const struct known_window *known = find_known(watch, name);
 	struct np_run *run = NULL;
-	char fingerprint[17] = "";
+	char fingerprint[17] = NOT_FOUND;
 	int rc;
 
 	if (!path)
@@ -452,23 +479,25 @@ static int look_at(struct watch *watch, const char *name, struct np_err *err)
 	rc = prepare_found(&common, &watch->options->picks, &run, err);
 	if (rc == NP_OK)
 		np_run_fingerprint(run, fingerprint);
-	/* Not there yet, still being written, or as broken as before. */
 	if (rc < 0 || (known && strcmp(known->fingerprint, fingerprint) == 0) ||
-	    now() - hist_newest_file(run) < watch->options->settle * INT64_C(1000000000)) {
+	    !is_settled(watch, run)) {
 		np_run_free(run);
 		free(path);
-		return rc == NP_E_NOMEM ? rc : NP_OK;
+		/* Without profiles it is not there yet. */
+		if (rc == NP_OK || rc == NP_E_NOTFOUND || rc == NP_E_NOMEM)
+			return rc == NP_E_NOMEM ? rc : NP_OK;
+		return known && strcmp(known->fingerprint, NOT_FOUND) == 0
+			       ? NP_OK
+			       : give_up(watch, name, NOT_FOUND, err);
 	}
-	rc = analyse(watch, &common, name, run, err);
+	rc = reduce(watch, &common, name, run, &entry, err);
 	free(path);
-	if (rc == NP_E_NOMEM || rc == NP_E_IO || rc == NP_E_BUSY)
+	if (rc == NP_E_NOMEM)
 		return rc;
-	if (rc < 0) {
-		watch->failed++;
-		(void)np_report(0, "%s: %s", name, err->text);
-		return remember(watch, name, fingerprint, err);
-	}
-	return remember(watch, name, "", err);
+	if (rc < 0)
+		return give_up(watch, name, fingerprint, err);
+	rc = keep(watch, entry, err);
+	return rc == NP_OK ? remember(watch, name, "", err) : rc;
 }
 
 static int look(struct watch *watch, struct np_err *err)
@@ -554,7 +583,7 @@ static int watch_status(const struct watch_options *options)
 
 	watch.store =
 		options->store && *options->store ? options->store : getenv("NPUPROF_HISTORY");
-	if (!watch.store || !*watch.store) {
+	if (!watch.store) {
 		free(name);
 		return np_cmd_usage(&np_cmd_watch,
 				    "which store? give --store FILE, or set NPUPROF_HISTORY");
@@ -566,7 +595,7 @@ static int watch_status(const struct watch_options *options)
 	release(&watch);
 	free(name);
 	if (rc == NP_OK)
-		return watch.failed > 0 ? NP_EXIT_PARTIAL : NP_EXIT_DONE;
+		return watch.failed > 0 || watch.partial ? NP_EXIT_PARTIAL : NP_EXIT_DONE;
 	return rc == NP_E_USAGE ? np_cmd_usage(&np_cmd_watch, "%s", err.text)
 				: np_report(NP_EXIT_FAILED, "%s", err.text);
 }

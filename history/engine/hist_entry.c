@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "npuprof/analysis.h"
 #include "npuprof/rank.h"
@@ -27,6 +28,14 @@ static const char *text_of(const struct entry_work *entry, np_str id)
 }
 
 /* --- the run --------------------------------------------------------------------------------- */
+
+np_ns hist_now(void)
+{
+	struct timespec time;
+
+	(void)clock_gettime(CLOCK_REALTIME, &time);
+	return (np_ns)time.tv_sec * 1000000000 + time.tv_nsec;
+}
 
 np_ns hist_newest_file(const struct np_run *run)
 {
@@ -273,21 +282,19 @@ static void add_parts(const struct np_partition *partition, const struct np_part
 		const struct np_part *part = &partition->parts.item[p];
 
 		if (np_text_begins(part->leaf, "comm/") && np_text_ends(part->leaf, "/wait"))
-			wait += part->ns;
+			wait = np_plus(wait, part->ns);
 		else if (np_text_begins(part->leaf, "comm/") &&
 			 np_text_ends(part->leaf, "/transfer"))
-			transfer += part->ns;
+			transfer = np_plus(transfer, part->ns);
 		else if (np_text_begins(part->leaf, "comm/"))
 			wait = transfer = NP_UNKNOWN; /* nobody can tell one from the other */
 		else if (np_text_begins(part->leaf, "free/") ||
 			 np_text_begins(part->leaf, "between/"))
 			idle += part->ns;
-		if (wait == NP_UNKNOWN)
-			break;
 	}
 	mean_add(&kinds->wait, wait);
 	mean_add(&kinds->transfer, transfer);
-	mean_add(&kinds->idle, wait == NP_UNKNOWN ? NP_UNKNOWN : idle);
+	mean_add(&kinds->idle, idle);
 }
 
 static int add_step(struct entry_work *entry, const struct np_rank *rank,
@@ -368,8 +375,11 @@ static int take_rank(struct entry_work *entry, size_t index,
 		.charge = NP_UNKNOWN,
 		.mhz = mean_mhz(frequencies, rank, index),
 	};
-	if (analysis->causes.ranks && index < analysis->causes.rank_count && step.count > 0)
-		one->charge = analysis->causes.ranks[index].charge / step.count;
+	/* Charges are of all steps, also of those without an iteration. */
+	if (analysis->causes.ranks && index < analysis->causes.rank_count &&
+	    analysis->cluster->steps.count > 0)
+		one->charge = analysis->causes.ranks[index].charge /
+			      (np_ns)analysis->cluster->steps.count;
 	if (rc == NP_OK)
 		rc = hist_intern(entry->store, host ? host : text_of(entry, rank->host_uid),
 				 &one->host, entry->err);

@@ -27,6 +27,9 @@ int hist_entry_make(const struct np_analysis *analysis, const struct np_frequenc
 		    const struct hist_entry_words *words, struct hist_store **ret,
 		    struct np_err *err) NP_MUST_USE;
 
+/* Since 1970. */
+np_ns hist_now(void);
+
 /* When a file of the run was changed last; NP_UNKNOWN where none is there. */
 np_ns hist_newest_file(const struct np_run *run);
 

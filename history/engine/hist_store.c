@@ -33,6 +33,13 @@ static const char declarations[] =
 	" peers_gb_s REAL, slow INTEGER);"
 	"CREATE TABLE REPAIR(run INTEGER NOT NULL, repair TEXT NOT NULL, saved_ns INTEGER);";
 
+const char *hist_store_path(const char *given)
+{
+	const char *path = given && *given ? given : getenv("NPUPROF_HISTORY");
+
+	return path && *path ? path : NULL;
+}
+
 /* --- in memory ------------------------------------------------------------------------------- */
 
 struct hist_store *hist_store_new(struct np_err *err)

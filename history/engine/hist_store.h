@@ -111,6 +111,9 @@ struct hist_store {
 	NP_VEC(struct hist_repair) repairs;
 };
 
+/* The store that was given, else that of NPUPROF_HISTORY; NULL where neither names one. */
+const char *hist_store_path(const char *given);
+
 struct hist_store *hist_store_new(struct np_err *err) NP_MUST_USE;
 void hist_store_free(struct hist_store *store);
 void hist_store_freep(struct hist_store **store);

@@ -18,11 +18,13 @@ void hist_sort(double *values, size_t count)
 
 double hist_quantile(const double *sorted, size_t count, double share)
 {
-	double place = share * (double)(count - 1);
-	size_t below = (size_t)place;
+	double place;
+	size_t below;
 
 	if (count == 0)
 		return (double)NAN;
+	place = share * (double)(count - 1);
+	below = (size_t)place;
 	if (below + 1 >= count)
 		return sorted[count - 1];
 	return sorted[below] + (place - (double)below) * (sorted[below + 1] - sorted[below]);

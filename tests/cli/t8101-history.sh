@@ -134,6 +134,22 @@ run "$npuprof" history judge worse --fail-on 'speed>5%'
 expect_exit 2
 expect_stderr_has "condition 'speed>5%' of --fail-on names no figure of the run"
 
+for words in '-f md' '-f csv' '--view kernel' '--no-stats' '-o out'; do
+	# shellcheck disable=SC2086
+	run "$npuprof" compare --baseline history worse $words
+	expect_exit 2
+	expect_stderr_has 'with --baseline the answer is a table or JSON'
+done
+run "$npuprof" history trend -f csv
+expect_exit 2
+expect_stderr_has 'only list and export have -f csv'
+
+behaviour 'where waiting and transfer are not told apart, idle time is known all the same'
+make plain --level 0 --ranks 4 --seed 8
+find plain -name 'analysis.db' -delete
+run "$npuprof" history add -q plain --store plain.db
+expect_equal "$(sqlite3 plain.db 'SELECT count(*) FROM RANK WHERE idle_ns IS NULL OR computing_ns IS NULL')" 0
+
 behaviour 'old runs are removed'
 run "$npuprof" history prune --store runs.db --keep 2
 expect_exit 0

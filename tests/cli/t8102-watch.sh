@@ -79,6 +79,13 @@ find in/broken -type f \( -name '*.db' -o -name '*.csv' \) -exec truncate -s 100
 run "${watch[@]}" --once
 expect_exit 3
 expect_stderr_has 'broken: '
+rm -rf in/broken
+make in/part --ranks 4 --seed 7
+truncate -s 100 in/part/*2_ascend_pt/ASCEND_PROFILER_OUTPUT/*.db
+run "${watch[@]}" --once
+expect_exit 3
+expect_stdout_has 'part: 3 ranks'
+expect_stderr_has 'profiler_2.db' 'is damaged or cut short'
 
 behaviour 'killed at random moments, it loses nothing and tells nothing twice'
 rm -rf in watch.jsonl runs.db
