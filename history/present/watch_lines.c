@@ -14,7 +14,9 @@ bool watch_names_cause(const struct hist_store *store, const struct hist_run *ru
 {
 	const char *kind = hist_text(store, run->verdict);
 
-	return kind && strcmp(kind, "none") != 0 && strcmp(kind, "withheld") != 0;
+	/* Ranks that were not profiled are a notice about coverage. */
+	return kind && strcmp(kind, "none") != 0 && strcmp(kind, "withheld") != 0 &&
+	       strcmp(kind, "not-profiled") != 0;
 }
 
 static const char *window_of(const struct watch_line *line)

@@ -85,6 +85,7 @@ truncate -s 100 in/part/*2_ascend_pt/ASCEND_PROFILER_OUTPUT/*.db
 run "${watch[@]}" --once
 expect_exit 3
 expect_stdout_has 'part: 3 ranks'
+expect_stdout_lacks 'from here on' # of the rank that is missing nobody is guilty
 expect_stderr_has 'profiler_2.db' 'is damaged or cut short'
 
 behaviour 'killed at random moments, it loses nothing and tells nothing twice'
