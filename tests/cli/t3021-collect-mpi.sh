@@ -138,11 +138,12 @@ cat >"$work/tools.json" <<'JSON'
     "static_param": { "level": "level1", "start_step": 3, "end_step": 4, "analyse_flag": true, },
   },
   "memory_profile": { "enable": false },
+  "auto_parallel": { "enable": false },
 }
 JSON
 launch 2 --job tools --config "$work/tools.json" --step-end 5 -- "${job[@]}"
 expect_exit 0
-expect_stderr_has 'memory_profile is ignored'
+expect_stderr_has 'auto_parallel is ignored'
 expect_equal "$(steps_of tools 1)" '3 4'
 expect_equal "$(each_rank tools "r ->> 'state'")" 'none exported'
 

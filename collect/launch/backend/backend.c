@@ -16,6 +16,7 @@
 #include "collect/launch/output/tree.h"
 #include "collect/launch/plan/find.h"
 #include "collect/protocol.h"
+#include "memory_history.h"
 #include "msprof.h"
 #include "npuprof/text.h"
 #include "processes.h"
@@ -193,6 +194,11 @@ int np_backend_choose(struct np_job *job, struct np_buf *notes, struct np_err *e
 		choose_automatically(job, notes);
 	if (plan->enable)
 		note_ignored(plan, notes);
+	if (plan->enable && plan->memory_start >= 0 && plan->backend != NP_BACKEND_TORCH)
+		return np_fail(err, NP_E_USAGE,
+			       "memory snapshots are written by torch_npu: --memory-snapshot (or "
+			       "memory_profile of a file) needs --backend torch, not %s",
+			       np_plan_backends[plan->backend]);
 	return plan->backend == NP_BACKEND_MSPROF ? check_msprof(job, err) : NP_OK;
 }
 
@@ -334,8 +340,10 @@ void np_backend_find(struct np_job *job)
 	const struct dirent *entry;
 	DIR *stream;
 
-	if (job->plan.backend == NP_BACKEND_TORCH)
+	if (job->plan.backend == NP_BACKEND_TORCH) {
+		np_memory_history_find(job);
 		explain_torch(job);
+	}
 	if (job->plan.backend != NP_BACKEND_MSPROF || job->plan.dynamic)
 		return; /* windows were reported */
 	stream = opendir(job->root);

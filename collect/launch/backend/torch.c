@@ -10,6 +10,7 @@
 
 #include "backend.h"
 #include "collect/launch/output/tree.h"
+#include "memory_history.h"
 #include "npuprof/dirs.h"
 #include "npuprof/realtime.h"
 #include "npuprof/text.h"
@@ -233,6 +234,14 @@ static bool is_first_of_host(const struct np_job *job)
 	return job->finds_ranks || host_of(job)->leader == job->rank;
 }
 
+void np_torch_name_dir(const struct np_job *job, char *path, size_t size)
+{
+	(void)snprintf(path, size, "%s/.torch/%.200s", job->root, host_of(job)->name);
+	/* Launchers of nodes have no ranks in common, even if they are on one host. */
+	if (job->finds_ranks)
+		(void)snprintf(path + strlen(path), size - strlen(path), ".%d", job->rank);
+}
+
 int np_torch_begin(struct np_backend *backend, struct np_env *env, struct np_err *err)
 {
 	struct np_torch *torch = &backend->torch;
@@ -245,15 +254,13 @@ int np_torch_begin(struct np_backend *backend, struct np_env *env, struct np_err
 				    .text = NP_BUF_INIT,
 				    .pace = { .step = NP_UNKNOWN } };
 	(void)snprintf(parent, sizeof(parent), "%s/.torch", job->root);
-	/* Launchers of nodes have no ranks in common, even if they are on one host. */
-	(void)snprintf(torch->dir, sizeof(torch->dir), "%s/%.200s", parent, host_of(job)->name);
-	if (job->finds_ranks)
-		(void)snprintf(torch->dir + strlen(torch->dir),
-			       sizeof(torch->dir) - strlen(torch->dir), ".%d", job->rank);
+	np_torch_name_dir(job, torch->dir, sizeof(torch->dir));
 	if ((mkdir(parent, 0750) < 0 && errno != EEXIST) ||
 	    (mkdir(torch->dir, 0750) < 0 && errno != EEXIST))
 		return np_fail(err, NP_E_IO, "cannot make the directory '%.380s': %s", torch->dir,
 			       strerrordesc_np(errno));
+	if (np_memory_history_begin(job, torch->dir, env, err) < 0)
+		return NP_E_IO;
 	return np_env_set(env, "PROF_CONFIG_PATH", torch->dir, err);
 }
 

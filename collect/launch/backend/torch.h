@@ -96,6 +96,9 @@ struct np_backend;
 struct np_event;
 struct np_message;
 
+/* The directory of the job in which this launcher and torch_npu meet. */
+void np_torch_name_dir(const struct np_job *job, char *path, size_t size);
+
 int np_torch_begin(struct np_backend *backend, struct np_env *env, struct np_err *err) NP_MUST_USE;
 void np_torch_attend(struct np_backend *backend);
 bool np_torch_send(struct np_backend *backend, int32_t rank, const struct np_message *message);

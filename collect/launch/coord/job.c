@@ -161,6 +161,19 @@ static void describe_steps(const struct np_plan *plan, struct np_buf *buf)
 			      plan->step_start, plan->step_end - 1, count);
 }
 
+static void describe_memory(const struct np_plan *plan, struct np_buf *buf)
+{
+	if (plan->memory_start < 0)
+		return;
+	if (plan->memory_end < 0)
+		np_buf_printf(buf, "  memory   steps %" PRId64 " to the end", plan->memory_start);
+	else
+		np_buf_printf(buf, "  memory   steps %" PRId64 "-%" PRId64, plan->memory_start,
+			      plan->memory_end - 1);
+	np_buf_printf(buf, " of ranks %s, stacks %s\n", plan->memory_ranks,
+		      np_plan_stacks[plan->memory_stacks]);
+}
+
 static void describe_size(const struct np_job *job, struct np_buf *buf)
 {
 	const struct np_plan *plan = &job->plan;
@@ -192,6 +205,7 @@ void np_job_describe(const struct np_job *job, struct np_buf *buf)
 		np_buf_printf(buf, " (found when they start, on %d node%s)\n", job->world,
 			      job->world == 1 ? "" : "s");
 	describe_steps(plan, buf);
+	describe_memory(plan, buf);
 	if (plan->backend != NP_BACKEND_ACL)
 		np_buf_printf(buf, "  backend  %s\n", np_plan_backends[plan->backend]);
 	np_buf_printf(buf, "  level    %s", np_plan_levels[plan->level]);

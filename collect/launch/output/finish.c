@@ -265,6 +265,26 @@ static int say_profiles(const struct np_job *job, const struct np_record *record
 	return bad;
 }
 
+/* Snapshots of memory, where any were asked for: how many are missing. */
+static int say_snapshots(const struct np_job *job, const struct np_record *records)
+{
+	int wanted = 0;
+	int missing = 0;
+
+	for (int rank = 0; rank < job->ranks; rank++) {
+		const struct np_record_memory *memory = &records[rank].memory;
+
+		wanted += memory->wanted ? 1 : 0;
+		if (!memory->wanted || memory->bytes != NP_UNKNOWN)
+			continue;
+		missing++;
+		np_job_warn("rank %d: no memory snapshot: %s", rank, memory->reason);
+	}
+	if (wanted > 0)
+		np_job_say(job, "memory snapshots of %d of %d ranks", wanted - missing, wanted);
+	return missing;
+}
+
 /* Windows in directories of their own have a manifest of their own: they can be analysed alone. */
 static void write_window(const struct np_job *job, const struct np_record *records, int number,
 			 bool *failed)
@@ -377,6 +397,7 @@ int np_finish(struct np_job *job, const struct np_job_result *result)
 	if (job->rank == 0 && records) {
 		status = application_status(job, records, result);
 		failed = say_profiles(job, records) > 0;
+		failed |= say_snapshots(job, records) > 0;
 		write_manifest(job, records, NULL, &failed);
 		write_windows(job, records, &failed);
 	}

@@ -71,6 +71,19 @@ static void put_codes(struct np_jsonout *out, const struct np_record *record)
 	np_jsonout_end(out);
 }
 
+static void put_memory(struct np_jsonout *out, const struct np_record_memory *memory)
+{
+	if (!memory->wanted)
+		return;
+	np_jsonout_object_line(out, "memory");
+	np_jsonout_text(out, "file", memory->file[0] ? memory->file : NULL);
+	np_jsonout_integer(out, "first_step", memory->first_step);
+	np_jsonout_integer(out, "last_step", memory->last_step);
+	np_jsonout_integer(out, "bytes", memory->bytes);
+	np_jsonout_text(out, "reason", memory->reason[0] ? memory->reason : NULL);
+	np_jsonout_end(out);
+}
+
 static void put_rank(struct np_jsonout *out, const struct np_job *job,
 		     const struct np_record *record, bool exported)
 {
@@ -91,6 +104,7 @@ static void put_rank(struct np_jsonout *out, const struct np_job *job,
 	np_jsonout_integer(out, "last_step", record->last_step);
 	np_jsonout_integer(out, "bytes", record->bytes);
 	put_codes(out, record);
+	put_memory(out, &record->memory);
 	np_jsonout_end(out);
 }
 

@@ -123,6 +123,16 @@ static int take_object(struct config_reading *reading, const struct np_json *obj
 	return rc;
 }
 
+/* What is read with others, elsewhere. */
+static int take_later(struct config_reading *reading, const struct np_json *value,
+		      const char *where)
+{
+	(void)reading;
+	(void)value;
+	(void)where;
+	return NP_OK;
+}
+
 /* --- MindSpeed-MM's tools.json ------------------------------------------- */
 
 /* Parse on the spot, or leave the raw data for later. */
@@ -178,6 +188,85 @@ static int take_static_param(struct config_reading *reading, const struct np_jso
 	return take_object(reading, value, "profile.static_param", keys, NP_COUNT(keys));
 }
 
+/*
+ * Its counter is 0 while the model is built and 1 in the first iteration, so that its step n is our
+ * n - 1. Where its first iteration begins cannot be seen from outside: building is recorded with
+ * it.
+ */
+static int take_memory_step(struct config_reading *reading, const struct np_json *value,
+			    const char *where, int64_t least, int64_t *ret)
+{
+	int64_t step;
+
+	if (np_json_type(value) == NP_JSON_TEXT || !np_json_integer(value, &step) || step < 0 ||
+	    step > NP_PLAN_LAST_STEP)
+		return np_fail(reading->err, NP_E_USAGE, "%s must be a step", where);
+	*ret = step - 1 < least ? least : step - 1;
+	return NP_OK;
+}
+
+static int take_memory_start(struct config_reading *reading, const struct np_json *value,
+			     const char *where)
+{
+	return take_memory_step(reading, value, where, 0, &reading->plan->memory_start);
+}
+
+static int take_memory_end(struct config_reading *reading, const struct np_json *value,
+			   const char *where)
+{
+	return take_memory_step(reading, value, where, 1, &reading->plan->memory_end);
+}
+
+/* null: all of them. */
+static int take_unless_null(struct config_reading *reading, const struct np_json *value,
+			    const char *where, const char *field)
+{
+	if (np_json_type(value) == NP_JSON_NULL)
+		return NP_OK;
+	return np_plan_set(reading->plan, np_plan_find(field), value, where, reading->err);
+}
+
+static int take_memory_ranks(struct config_reading *reading, const struct np_json *value,
+			     const char *where)
+{
+	return take_unless_null(reading, value, where, "memory_ranks");
+}
+
+static int take_memory_entries(struct config_reading *reading, const struct np_json *value,
+			       const char *where)
+{
+	return take_unless_null(reading, value, where, "memory_entries");
+}
+
+static int take_memory_path(struct config_reading *reading, const struct np_json *value,
+			    const char *where)
+{
+	(void)value;
+	note(reading, where, "snapshots are kept in the directory of the job");
+	return NP_OK;
+}
+
+static int take_memory(struct config_reading *reading, const struct np_json *value)
+{
+	static const struct config_key keys[] = {
+		{ "enable", NULL, take_later },
+		{ "start_step", NULL, take_memory_start },
+		{ "end_step", NULL, take_memory_end },
+		{ "save_path", NULL, take_memory_path },
+		{ "dump_ranks", NULL, take_memory_ranks },
+		{ "stacks", "memory_stacks", NULL },
+		{ "max_entries", NULL, take_memory_entries },
+		{ "mem_info", NULL, NULL },
+	};
+	bool on = false;
+
+	(void)np_json_bool(np_json_member(value, "enable"), &on);
+	if (!on)
+		return NP_OK;
+	reading->plan->memory_start = 0;
+	return take_object(reading, value, "memory_profile", keys, NP_COUNT(keys));
+}
+
 static int read_tools(struct config_reading *reading, const struct np_json *doc)
 {
 	static const struct config_key keys[] = {
@@ -187,18 +276,28 @@ static int read_tools(struct config_reading *reading, const struct np_json *doc)
 		{ "static_param", NULL, take_static_param },
 		{ "dynamic_param", NULL, take_dynamic_param },
 	};
+	const struct np_json *memory = np_json_member(doc, "memory_profile");
 	struct np_json_entry entry = NP_JSON_ENTRY_INIT;
+	int rc;
 
 	while (np_json_next(doc, &entry)) {
 		char where[MOST_WHERE];
 
-		if (strcmp(entry.key, "profile") == 0)
+		if (strcmp(entry.key, "profile") == 0 || entry.value == memory)
 			continue;
 		(void)snprintf(where, sizeof(where), "%s: %s", reading->name, entry.key);
 		note(reading, where, "it is not about profiling");
 	}
-	return take_object(reading, np_json_member(doc, "profile"), "profile", keys,
-			   NP_COUNT(keys));
+	rc = take_object(reading, np_json_member(doc, "profile"), "profile", keys, NP_COUNT(keys));
+	if (rc == NP_OK && memory)
+		rc = take_memory(reading, memory);
+	/* Each has a switch of its own there: nothing but memory is a job whose windows nobody asks
+	 * for. */
+	if (rc == NP_OK && reading->plan->memory_start >= 0 && !reading->plan->enable) {
+		reading->plan->enable = true;
+		reading->plan->dynamic = true;
+	}
+	return rc;
 }
 
 /* --- torch_npu's profiler_config.json ------------------------------------ */
@@ -229,16 +328,6 @@ static int take_export_types(struct config_reading *reading, const struct np_jso
 	if (np_json_count(value) > 1)
 		note(reading, where, "only the first is used");
 	return np_plan_set(reading->plan, np_plan_find("export_type"), first, where, reading->err);
-}
-
-/* Read with the rank list and the steps, below. */
-static int take_later(struct config_reading *reading, const struct np_json *value,
-		      const char *where)
-{
-	(void)reading;
-	(void)value;
-	(void)where;
-	return NP_OK;
 }
 
 static int take_experimental(struct config_reading *reading, const struct np_json *value,

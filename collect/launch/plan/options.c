@@ -9,6 +9,7 @@
 #include "collect/rank_list.h"
 #include "config_file.h"
 #include "mode.h"
+#include "npuprof/text.h"
 
 /* --- the table ------------------------------------------------------------- */
 
@@ -162,6 +163,43 @@ static const struct np_opt window_rows[] = {
 	},
 };
 
+static const struct np_opt memory_rows[] = {
+	{
+		.name = "memory-snapshot",
+		.kind = NP_OPT_TEXT,
+		.offset = AT(memory_snapshot),
+		.value = "START:END",
+		.help = "record what torch_npu's caching allocator does, from step START on to before END (all to "
+			"the end without it), and write a snapshot of each rank",
+	},
+	{
+		.name = "memory-ranks",
+		.kind = NP_OPT_TEXT,
+		.offset = AT(memory_ranks),
+		.value = "LIST",
+		.help = "ranks that write one",
+		.preset_words = "all",
+	},
+	{
+		.name = "memory-stacks",
+		.kind = NP_OPT_CHOICE,
+		.offset = AT(memory_stacks),
+		.value = "WHICH",
+		.help = "frames that are kept; those of C++ make a snapshot a hundred times slower to write",
+		.choices = np_plan_stacks,
+		.preset_words = "python",
+	},
+	{
+		.name = "memory-entries",
+		.kind = NP_OPT_INTEGER,
+		.offset = AT(memory_entries),
+		.value = "N",
+		.help = "keep the last N events",
+		.preset_words = "0: all",
+		.high = NP_PLAN_ENTRIES,
+	},
+};
+
 static const struct np_opt output_rows[] = {
 	{
 		.letter = 'o',
@@ -307,6 +345,7 @@ static const struct np_opt where_rows[] = {
 const struct np_opt_group np_collect_groups[NP_COLLECT_GROUPS] = {
 	{ "What", what_rows, NP_COUNT(what_rows), 0 },
 	{ "Steps and windows", window_rows, NP_COUNT(window_rows), 0 },
+	{ "Memory snapshots", memory_rows, NP_COUNT(memory_rows), 0 },
 	{ "Who and where", where_rows, NP_COUNT(where_rows), 0 },
 	{ "Output", output_rows, NP_COUNT(output_rows), 0 },
 	{ "Running", running_rows, NP_COUNT(running_rows), 0 },
@@ -405,6 +444,8 @@ static void not_given(struct np_collect_options *options)
 		.nnodes = NP_UNKNOWN,
 		.node_rank = NP_UNKNOWN,
 		.rdzv_timeout = NP_UNKNOWN,
+		.memory_stacks = -1,
+		.memory_entries = NP_UNKNOWN,
 	};
 }
 
@@ -479,6 +520,39 @@ static int apply_texts(const struct np_collect_options *options, struct np_plan 
 	return rc;
 }
 
+static bool take_step(const char *text, size_t length, int64_t *ret)
+{
+	return np_text_to_int(text, length, ret) && *ret >= 0 && *ret <= NP_PLAN_LAST_STEP;
+}
+
+/* "2:4", "2:" or "2". */
+static int apply_memory(const struct np_collect_options *options, struct np_plan *plan,
+			struct np_err *err)
+{
+	const char *steps = options->memory_snapshot;
+	size_t length = steps ? strcspn(steps, ":") : 0;
+
+	if (steps) {
+		plan->memory_end = -1;
+		if (!take_step(steps, length, &plan->memory_start) ||
+		    (steps[length] && steps[length + 1] &&
+		     !take_step(steps + length + 1, strlen(steps + length + 1), &plan->memory_end)))
+			return np_fail(err, NP_E_USAGE,
+				       "'--memory-snapshot' is START:END, two steps such as 2:4, "
+				       "not '%.60s'",
+				       steps);
+	}
+	if (plan->memory_start < 0 && (options->memory_ranks || options->memory_stacks >= 0 ||
+				       options->memory_entries != NP_UNKNOWN))
+		return np_fail(err, NP_E_USAGE,
+			       "--memory-ranks, --memory-stacks and --memory-entries are for "
+			       "--memory-snapshot START:END");
+	if (!options->memory_ranks)
+		return NP_OK;
+	return np_plan_set_text(plan->memory_ranks, sizeof(plan->memory_ranks),
+				options->memory_ranks, "--memory-ranks", err);
+}
+
 static void take_number(int64_t *field, int64_t given)
 {
 	if (given != NP_UNKNOWN)
@@ -506,6 +580,8 @@ static void apply_values(const struct np_collect_options *options, struct np_pla
 	take_number(&plan->duration, options->duration);
 	take_choice(&plan->backend, options->backend);
 	take_choice(&plan->step_source, options->step_source);
+	take_choice(&plan->memory_stacks, options->memory_stacks);
+	take_number(&plan->memory_entries, options->memory_entries);
 	plan->dynamic |= options->dynamic;
 	plan->with_cpu |= options->with_cpu;
 	plan->with_stack |= options->with_stack;
@@ -524,6 +600,9 @@ static void add_doubts(const struct np_collect_options *options, const struct np
 	if (!plan->enable)
 		np_buf_add(notes, "enable is false: the application runs unprofiled; --profile "
 				  "says otherwise\n");
+	if (!plan->enable && plan->memory_start >= 0)
+		np_buf_add(notes, "and without memory snapshots: --dynamic profiles nothing but "
+				  "what is asked for, and takes them\n");
 	if (plan->enable && plan->level == NP_LEVEL_0 && options->preset != NP_PRESET_LIGHT)
 		np_buf_add(notes, "level0 has no links, sizes and counters: slow links and the "
 				  "communication matrix need level1\n");
@@ -563,6 +642,8 @@ int np_collect_plan(const struct np_collect_options *options, struct np_plan *pl
 		np_plan_preset(plan, (enum np_plan_preset)options->preset);
 	if (rc == NP_OK)
 		rc = apply_texts(options, plan, err);
+	if (rc == NP_OK)
+		rc = apply_memory(options, plan, err);
 	if (rc < 0)
 		return rc;
 	apply_values(options, plan);

@@ -45,6 +45,10 @@ struct np_collect_options {
 	const char *step_mstx;
 	int64_t delay;
 	int64_t duration;
+	const char *memory_snapshot;
+	const char *memory_ranks;
+	int memory_stacks;
+	int64_t memory_entries;
 	const char *pid;
 	int coord; /* enum np_mode + 1; 0: auto, -1: not given */
 	const char *rdzv;
@@ -74,7 +78,7 @@ struct np_collect_line {
 };
 
 enum {
-	NP_COLLECT_GROUPS = 6,
+	NP_COLLECT_GROUPS = 7,
 };
 
 /* options_table.c: every option is one row. */

@@ -63,6 +63,12 @@ const char *const np_plan_sources[] = {
 	[NP_STEP_TIME] = "time",   [NP_STEP_SOURCES] = NULL,
 };
 
+const char *const np_plan_stacks[] = {
+	[NP_STACKS_PYTHON] = "python",
+	[NP_STACKS_ALL] = "all",
+	NULL,
+};
+
 #define AT(member)   offsetof(struct np_plan, member)
 #define SIZE(member) sizeof(((struct np_plan *)NULL)->member)
 #define LAST         NP_PLAN_LAST_STEP
@@ -94,6 +100,11 @@ const struct np_plan_field np_plan_fields[] = {
 	{ "step_mstx", NP_PLAN_STRING, AT(step_mstx), SIZE(step_mstx), 0, 0, NULL },
 	{ "delay", NP_PLAN_INTEGER, AT(delay), 0, 0, 1000000, NULL },
 	{ "duration", NP_PLAN_INTEGER, AT(duration), 0, -1, 1000000, NULL },
+	{ "memory_start", NP_PLAN_INTEGER, AT(memory_start), 0, -1, LAST, NULL },
+	{ "memory_end", NP_PLAN_INTEGER, AT(memory_end), 0, -1, LAST, NULL },
+	{ "memory_ranks", NP_PLAN_RANKS, AT(memory_ranks), SIZE(memory_ranks), 0, 0, NULL },
+	{ "memory_stacks", NP_PLAN_CHOICE, AT(memory_stacks), 0, 0, 0, np_plan_stacks },
+	{ "memory_entries", NP_PLAN_INTEGER, AT(memory_entries), 0, 0, NP_PLAN_ENTRIES, NULL },
 };
 /* clang-format on */
 const size_t np_plan_field_count = NP_COUNT(np_plan_fields);
@@ -111,6 +122,9 @@ void np_plan_init(struct np_plan *plan)
 		.window_steps = 2,
 		.step_mstx = NP_STEP_PATTERN,
 		.duration = -1,
+		.memory_start = -1,
+		.memory_end = -1,
+		.memory_ranks = "all",
 	};
 }
 
@@ -259,6 +273,14 @@ int np_plan_check(const struct np_plan *plan, struct np_err *err)
 			       "'%.200s' cannot be the name of a job: it becomes a directory; use "
 			       "letters, digits and ._-+",
 			       plan->job);
+	if (plan->memory_start >= 0 && plan->memory_end >= 0 &&
+	    plan->memory_end <= plan->memory_start)
+		return np_fail(err, NP_E_USAGE,
+			       "a memory snapshot of steps %" PRId64 " to %" PRId64
+			       " holds no step: the end is the first step that is not in it",
+			       plan->memory_start, plan->memory_end);
+	if (np_rank_list_check(plan->memory_ranks, err) < 0)
+		return NP_E_USAGE;
 	return np_rank_list_check(plan->ranks, err);
 }
 

@@ -56,6 +56,12 @@ enum np_plan_backend {
 	NP_BACKEND_MSPROF,
 };
 
+/* Frames of a memory snapshot. */
+enum np_plan_stacks {
+	NP_STACKS_PYTHON,
+	NP_STACKS_ALL,
+};
+
 enum np_plan_preset {
 	NP_PRESET_LIGHT,
 	NP_PRESET_COMM,
@@ -71,6 +77,7 @@ extern const char *const np_plan_exports[];
 extern const char *const np_plan_presets[];
 extern const char *const np_plan_backends[];
 extern const char *const np_plan_sources[]; /* by enum np_step_source */
+extern const char *const np_plan_stacks[];
 
 enum {
 	NP_PLAN_TEXT = 1024,
@@ -78,6 +85,8 @@ enum {
 	NP_PLAN_JOB = 64,
 	NP_PLAN_LAST_STEP = 1000000000,
 };
+
+#define NP_PLAN_ENTRIES INT64_C(1000000000000) /* of a history; the most that are asked for */
 
 struct np_plan {
 	bool enable;              /* false: run the application unprofiled */
@@ -105,6 +114,11 @@ struct np_plan {
 	char step_mstx[NP_PLAN_TEXT / 2]; /* PCRE2 for marks that begin a step */
 	int64_t delay;                    /* seconds, for step source "time" */
 	int64_t duration;                 /* seconds; -1: to the end */
+	int64_t memory_start;             /* the first step of the memory snapshot; -1: none */
+	int64_t memory_end;               /* the first that is not in it; -1: none */
+	char memory_ranks[NP_PLAN_TEXT];  /* rank_list.h */
+	int memory_stacks;                /* enum np_plan_stacks */
+	int64_t memory_entries;           /* events that are kept; 0: all */
 };
 
 enum np_plan_kind {

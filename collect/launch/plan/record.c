@@ -22,6 +22,9 @@ void np_record_init(struct np_record *record, int32_t rank, bool selected)
 		.source = NP_UNKNOWN,
 		.bytes = NP_UNKNOWN,
 		.dropped = NP_UNKNOWN,
+		.memory = { .first_step = NP_UNKNOWN,
+			    .last_step = NP_UNKNOWN,
+			    .bytes = NP_UNKNOWN },
 	};
 }
 
@@ -103,7 +106,10 @@ bool np_record_check(const void *bytes)
 		     (record->source >= 0 && record->source < NP_STEP_SOURCES)) &&
 		    ends(record->source_detail, sizeof(record->source_detail)) &&
 		    ends(record->dir, sizeof(record->dir)) &&
-		    ends(record->failure, sizeof(record->failure));
+		    ends(record->failure, sizeof(record->failure)) &&
+		    is_flag(&record->memory.wanted) &&
+		    ends(record->memory.file, sizeof(record->memory.file)) &&
+		    ends(record->memory.reason, sizeof(record->memory.reason));
 
 	for (uint32_t i = 0; good && i < record->code_count; i++)
 		good = ends(record->codes[i].call, sizeof(record->codes[i].call));

@@ -23,6 +23,16 @@ enum {
 	NP_RECORD_RANKS = 1 << 20, /* a job has fewer */
 };
 
+/* The memory snapshot of a rank. */
+struct np_record_memory {
+	bool wanted;
+	int64_t first_step;
+	int64_t last_step;
+	int64_t bytes;             /* NP_UNKNOWN: there is none */
+	char file[NP_RECORD_NAME]; /* below the directory of the job */
+	char reason[NP_RECORD_TEXT];
+};
+
 struct np_record_code {
 	char call[NP_RECORD_CALL];
 	int64_t code;
@@ -60,9 +70,10 @@ struct np_record {
 	int64_t last_step;
 	int64_t source; /* enum np_step_source */
 	char source_detail[NP_RECORD_DETAIL];
-	int64_t bytes;                /* of all windows */
-	int64_t dropped;              /* messages the library could not send */
-	char dir[NP_RECORD_DIR];      /* of the first window */
+	int64_t bytes;           /* of all windows */
+	int64_t dropped;         /* messages the library could not send */
+	char dir[NP_RECORD_DIR]; /* of the first window */
+	struct np_record_memory memory;
 	char failure[NP_RECORD_TEXT]; /* why there is no usable profile, or less than asked for */
 	uint32_t code_count;
 	struct np_record_code codes[NP_RECORD_CODES];

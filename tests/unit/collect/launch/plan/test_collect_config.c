@@ -66,9 +66,11 @@ static void a_tools_json_gives_its_profile(void **state)
 		    "      \"aic_metrics_type\": \"ArithmeticUtilization\",\n"
 		    "      \"analyse_flag\": false,},\n"
 		    "  },\n"
-		    "  \"memory_profile\": {\"enable\": false},\n"
+		    "  \"memory_profile\": {\"enable\": false, \"start_step\": 3},\n"
+		    "  \"auto_parallel\": {\"enable\": false},\n"
 		    "}",
-		    &plan, "memory_profile is ignored");
+		    &plan, "auto_parallel is ignored");
+	assert_int_equal(plan.memory_start, -1);
 	assert_true(plan.enable);
 	assert_string_equal(plan.ranks, "-1");
 	assert_int_equal(plan.level, NP_LEVEL_2);
@@ -88,6 +90,41 @@ static void a_tools_json_that_is_switched_off_switches_profiling_off(void **stat
 	expect_read("{\"profile\": {\"enable\": false}, \"sorafeature\": {}}", &plan,
 		    "sorafeature is ignored");
 	assert_false(plan.enable);
+}
+
+static void memory_profile_of_tools_json_is_a_snapshot_with_steps_counted_from_0(void **state)
+{
+	struct np_plan plan;
+
+	(void)state;
+	expect_read("{\"profile\": {\"enable\": true}, \"memory_profile\": {\"enable\": true, "
+		    "\"start_step\": 3, \"end_step\": 5, \"save_path\": \"./m\", "
+		    "\"dump_ranks\": [0, 2], \"stacks\": \"all\", \"max_entries\": 1000, "
+		    "\"mem_info\": true}}",
+		    &plan, "memory_profile.mem_info is ignored");
+	/* Its counter is 1 in the first iteration: 3 and 4 are what we call 2 and 3. */
+	assert_int_equal(plan.memory_start, 2);
+	assert_int_equal(plan.memory_end, 4);
+	assert_string_equal(plan.memory_ranks, "0,2");
+	assert_int_equal(plan.memory_stacks, NP_STACKS_ALL);
+	assert_int_equal(plan.memory_entries, 1000);
+	assert_false(plan.dynamic);
+	/* From building the model on, all ranks, nothing else profiled. */
+	expect_read("{\"profile\": {\"enable\": false}, \"memory_profile\": {\"enable\": true, "
+		    "\"start_step\": 0, \"end_step\": 1, \"save_path\": \"./m\", "
+		    "\"dump_ranks\": null, \"max_entries\": null}}",
+		    &plan, "memory_profile.save_path is ignored");
+	assert_int_equal(plan.memory_start, 0);
+	assert_int_equal(plan.memory_end, 1);
+	assert_string_equal(plan.memory_ranks, "all");
+	assert_int_equal(plan.memory_entries, 0);
+	assert_true(plan.enable && plan.dynamic);
+	expect_refused("{\"profile\": {}, \"memory_profile\": {\"enable\": true, "
+		       "\"start_stp\": 1}}",
+		       "memory_profile.start_stp: unknown key; did you mean 'start_step'?");
+	expect_refused("{\"profile\": {}, \"memory_profile\": {\"enable\": true, "
+		       "\"end_step\": -2}}",
+		       "memory_profile.end_step must be a step");
 }
 
 static void a_configuration_of_torch_npu_is_understood(void **state)
@@ -195,6 +232,8 @@ int main(void)
 		cmocka_unit_test(our_file_has_the_names_of_the_options),
 		cmocka_unit_test(a_tools_json_gives_its_profile),
 		cmocka_unit_test(a_tools_json_that_is_switched_off_switches_profiling_off),
+		cmocka_unit_test(
+			memory_profile_of_tools_json_is_a_snapshot_with_steps_counted_from_0),
 		cmocka_unit_test(a_configuration_of_torch_npu_is_understood),
 		cmocka_unit_test(keys_that_are_not_known_are_errors_with_what_was_meant),
 		cmocka_unit_test(values_of_the_wrong_kind_are_errors),
