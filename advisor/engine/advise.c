@@ -316,7 +316,7 @@ static void note_failures(struct advise_work *work)
 	const struct adv_rule_library *library = work->options->library;
 
 	for (size_t i = 0; i < work->advice->rank_count; i++) {
-		np_notes_move(&work->advice->notes, &work->notes[i]);
+		np_notes_move_untold(&work->advice->notes, &work->notes[i], &run->notes);
 		if (work->failures[i].code == NP_OK)
 			continue;
 		np_note_add(&work->advice->notes, NP_NOTE_SKIPPED, run->ranks[i]->id,

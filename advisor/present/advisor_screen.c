@@ -14,6 +14,7 @@
 #include "npuprof/text.h"
 
 #include "advisor/engine/eval/template.h"
+#include "cli/prepare/notes_screen.h"
 
 /* Words in the language of the report. */
 static const char *advisor_report_word(const struct advisor_report *report, const char *en,
@@ -589,45 +590,18 @@ static void put_not_checked(const struct advisor_report *report, struct np_buf *
 			   lines - CURE_LINES);
 }
 
-/* Notes that differ in nothing but their path are one, with the number of paths. */
-static size_t count_alike(const struct np_notes *notes, size_t index, bool *ret_first)
+/* Notes of the run and of its details, together. */
+static int put_notes(const struct advisor_report *report, struct np_buf *buf, struct np_err *err)
 {
-	const struct np_note *note = &notes->list.item[index];
-	size_t count = 0;
+	NP_CLEANUP(np_buf_release) struct np_buf lines = NP_BUF_INIT;
+	int rc = notes_put(&lines, &report->advice->analysis->run->notes, "", err);
 
-	*ret_first = true;
-	for (size_t i = 0; i < notes->list.count; i++) {
-		const struct np_note *other = &notes->list.item[i];
-
-		if (strcmp(other->what, note->what) != 0 ||
-		    strcmp(other->reason, note->reason) != 0)
-			continue;
-		*ret_first = *ret_first && i >= index;
-		count++;
-	}
-	return count;
-}
-
-static void put_notes(const struct advisor_report *report, const struct np_notes *notes,
-		      struct np_buf *buf)
-{
-	for (size_t i = 0; i < notes->list.count; i++) {
-		const struct np_note *note = &notes->list.item[i];
-		struct np_buf line = NP_BUF_INIT;
-		bool first;
-		size_t alike = count_alike(notes, i, &first);
-
-		if (!first && !report->verbose)
-			continue;
-		np_text_safe(&line, note->path, strlen(note->path));
-		if (alike > 1 && !report->verbose)
-			put_number(report, &line, " and {1} more", " 等，另有 {1} 处", alike - 1);
-		np_say(&line, ": ");
-		np_say(&line, "{1}: {2}", NP_SAID_MSG(note->what), NP_SAID_MSG(note->reason));
-		np_buf_add(buf, "  ");
-		np_text_wrap(buf, line.text, 4, report->width);
-		np_buf_release(&line);
-	}
+	if (rc == NP_OK)
+		rc = notes_put(&lines, &report->advice->notes, "", err);
+	if (lines.length > 0)
+		np_text_lines(buf, lines.text, 2, 2, report->width, true);
+	buf->failed |= lines.failed;
+	return rc;
 }
 
 static void put_counts(const struct advisor_report *report, struct np_buf *buf)
@@ -661,7 +635,6 @@ static void put_counts(const struct advisor_report *report, struct np_buf *buf)
 int advisor_report_screen(const struct advisor_report *report, struct np_buf *buf,
 			  struct np_err *err)
 {
-	const struct adv_advice *advice = report->advice;
 	int rc;
 
 	put_input(report, buf);
@@ -671,8 +644,8 @@ int advisor_report_screen(const struct advisor_report *report, struct np_buf *bu
 	put_heading(report, buf, "Trust", "可信度");
 	put_counts(report, buf);
 	put_not_checked(report, buf);
-	put_notes(report, &advice->analysis->run->notes, buf);
-	put_notes(report, &advice->notes, buf);
+	if (rc == NP_OK)
+		rc = put_notes(report, buf, err);
 	return rc == NP_OK ? np_buf_check(buf, err) : rc;
 }
 
@@ -775,8 +748,8 @@ int advisor_report_markdown(const struct advisor_report *report, struct np_buf *
 		rc = markdown_findings(report, buf, err);
 	markdown_not_checked(report, buf);
 	np_buf_clear(&text);
-	put_notes(report, &report->advice->analysis->run->notes, &text);
-	put_notes(report, &report->advice->notes, &text);
+	if (rc == NP_OK)
+		rc = put_notes(report, &text, err);
 	if (text.length > 0)
 		np_buf_printf(buf, "\n## %s\n\n", advisor_report_word(report, "Notes", "说明"));
 	np_grid_add_markdown(buf, text.text ? text.text : "", text.length);

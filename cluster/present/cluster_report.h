@@ -35,15 +35,6 @@ void report_put_head(struct np_buf *buf, const struct cluster_report *report);
 /* The same as the title of a page. */
 void report_put_markdown_head(struct np_buf *buf, const struct cluster_report *report);
 
-/* "not used: rank 2 analysis.db (PATH): …" and a line end, without the path if the reason names it.
- */
-void report_put_note(struct np_buf *buf, const struct np_note *note);
-
-/* A line for each kind of thing that could not be used, or was used in another way than expected.
- */
-int report_put_notes(struct np_buf *buf, const struct np_notes *notes, struct np_err *err)
-	NP_MUST_USE;
-
 /* "0-1 (2 of 8)": the profiled ranks of a communicator, and its size if there are more. */
 void report_put_ranks(struct np_buf *buf, const struct np_communicator *communicator);
 

@@ -2,6 +2,7 @@
 /* Says how far a report can be trusted: what was matched, what is missing, what was left out. */
 #include "cluster_report.h"
 
+#include "cli/prepare/notes_screen.h"
 #include "cli/prepare/trust_json.h"
 
 #include "npuprof/align.h"
@@ -11,9 +12,6 @@
 #include "npuprof/text.h"
 
 #include <inttypes.h>
-
-/* Longer lists end with how many more there are and where to see them. */
-#define MAX_NOTES 5
 
 /* What the clocks are wrong by: as ends differ, or as much as they contradict what happened. */
 static void put_clock(struct np_buf *text, const struct np_clock *clock)
@@ -54,84 +52,6 @@ static void put_matched(struct np_buf *text, const struct cluster_report *report
 	if (clock->components > 1)
 		np_say(text, "{1} sets of ranks share no operator: their clocks are unrelated\n",
 		       NP_SAID_INT(clock->components));
-}
-
-/* --- notes ----------------------------------------------------------------------------------- */
-
-/* A path may hold line ends, which would look like lines of ours. */
-static void put_safe(struct np_buf *buf, const char *text)
-{
-	np_text_safe(buf, text, strlen(text));
-}
-
-void report_put_note(struct np_buf *buf, const struct np_note *note)
-{
-	NP_CLEANUP(np_buf_release) struct np_buf reason = NP_BUF_INIT;
-
-	np_say(buf, note->kind == NP_NOTE_SKIPPED ? "not used: " : "note: ");
-	if (note->rank != NP_NO_RANK)
-		np_buf_printf(buf, "rank %" PRId32, note->rank);
-	if (note->rank == NP_NO_RANK || strcmp(note->what, "rank") != 0)
-		np_buf_printf(buf, "%s%s", note->rank == NP_NO_RANK ? "" : " ",
-			      np_lang_text(note->what));
-	if (!strstr(note->reason, note->path))
-		np_say(buf, " ({1})", NP_SAID_TEXT(note->path));
-	np_say(buf, ": ");
-	np_lang_put(&reason, note->reason);
-	put_safe(buf, reason.text);
-	np_buf_add(buf, "\n");
-	buf->failed |= reason.failed;
-}
-
-/* The same of several ranks: which, and what is said of the first. */
-static void put_note_group(struct np_buf *buf, const struct np_note_group *group)
-{
-	NP_CLEANUP(np_buf_release) struct np_buf ranks = NP_BUF_INIT;
-	const struct np_note *first = group->first;
-	bool skipped = first->kind == NP_NOTE_SKIPPED;
-	NP_CLEANUP(np_buf_release) struct np_buf reason = NP_BUF_INIT;
-
-	np_lang_put(&reason, first->reason);
-	np_ranges_format(&ranks, group->ranks.item, group->ranks.count);
-	if (strcmp(first->what, "rank") == 0)
-		np_say(buf,
-		       skipped ? "not used: {1} ranks ({2}), such as rank {3}: {4}\n"
-			       : "note: {1} ranks ({2}), such as rank {3}: {4}\n",
-		       NP_SAID_INT(group->ranks.count), NP_SAID_TEXT(ranks.text),
-		       NP_SAID_INT(first->rank), NP_SAID_TEXT(reason.text));
-	else
-		np_say(buf,
-		       skipped ? "not used: {5} of {1} ranks ({2}), such as rank {3}: {4}\n"
-			       : "note: {5} of {1} ranks ({2}), such as rank {3}: {4}\n",
-		       NP_SAID_INT(group->ranks.count), NP_SAID_TEXT(ranks.text),
-		       NP_SAID_INT(first->rank), NP_SAID_TEXT(reason.text),
-		       NP_SAID_TEXT(np_lang_text(first->what)));
-	buf->failed |= ranks.failed || reason.failed;
-}
-
-int report_put_notes(struct np_buf *buf, const struct np_notes *notes, struct np_err *err)
-{
-	struct np_note_groups groups;
-	size_t left = 0;
-	int rc = np_notes_group(notes, &groups, err);
-
-	if (rc < 0)
-		return rc;
-	for (size_t i = 0; i < groups.list.count; i++) {
-		const struct np_note_group *group = &groups.list.item[i];
-
-		if (i >= MAX_NOTES)
-			left += group->count;
-		else if (group->ranks.count > 1)
-			put_note_group(buf, group);
-		else
-			report_put_note(buf, group->first);
-	}
-	if (left > 0)
-		np_say(buf, "… and {1} more: npuprof cluster -f csv --table np_skipped lists all\n",
-		       NP_SAID_INT(left));
-	np_note_groups_release(&groups);
-	return NP_OK;
 }
 
 /* --- what is missing ------------------------------------------------------------------------- */
@@ -262,7 +182,7 @@ int report_put_trust_section(struct np_page *page, const struct cluster_report *
 	if (report->verbose || np_run_used(report->analysis->run) > 1 ||
 	    np_cluster_world(report->analysis->cluster) > 1)
 		put_missing(&section->text, report->analysis);
-	rc = report_put_notes(&section->text, &report->analysis->run->notes, err);
+	rc = notes_put(&section->text, &report->analysis->run->notes, "", err);
 	np_page_drop_empty(page);
 	return rc;
 }

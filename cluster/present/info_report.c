@@ -5,6 +5,7 @@
 #include "info_layers.h"
 
 #include "cli/prepare/input_json.h"
+#include "cli/prepare/notes_screen.h"
 
 #include "npuprof/grid.h"
 #include "npuprof/jsonout.h"
@@ -460,7 +461,7 @@ static void put_notes(struct np_page *page, const struct np_notes *notes)
 	struct np_section *section = np_page_add(page, "Notes");
 
 	for (size_t i = 0; i < notes->list.count; i++)
-		report_put_note(&section->text, &notes->list.item[i]);
+		notes_put_one(&section->text, &notes->list.item[i]);
 	np_page_drop_empty(page);
 }
 

@@ -3,6 +3,7 @@
 #include "whatif_report.h"
 
 #include "cli/prepare/input_json.h"
+#include "cli/prepare/notes_screen.h"
 #include "cli/prepare/trust_json.h"
 #include "cli/prepare/verdict_json.h"
 
@@ -443,7 +444,7 @@ static int build(struct np_page *page, const struct whatif_report *report, struc
 	for (size_t i = 2; i < page->count; i++)
 		translate(&page->sections[i]);
 	if (rc == NP_OK)
-		rc = report_put_notes(&section->text, &report->analysis->run->notes, err);
+		rc = notes_put(&section->text, &report->analysis->run->notes, "", err);
 	return rc;
 }
 

@@ -410,25 +410,6 @@ static bool has_sums(const struct np_rank *rank, size_t pair)
 	return pair > 0 && rank->packed_sums && rank->step_source == NP_FROM_RANK_DB;
 }
 
-/*
- * The loader has told about most files once, but where there is a trace it does not open
- * the table of kernels, and a file may fail the second time only.
- */
-static void keep_notes(const struct np_run *run, const struct np_detail *detail,
-		       struct np_notes *notes)
-{
-	for (size_t i = 0; i < detail->notes.list.count; i++) {
-		const struct np_note *note = &detail->notes.list.item[i];
-		bool told = false;
-
-		for (size_t j = 0; j < run->notes.list.count && !told; j++)
-			told = strcmp(run->notes.list.item[j].path, note->path) == 0;
-		if (!told)
-			np_note_add(notes, note->kind, note->rank, note->path, note->what, "%s",
-				    note->reason);
-	}
-}
-
 static int read_detail(struct cmp_grouper *grouper, size_t index, bool sequence,
 		       struct np_notes *notes)
 {
@@ -437,7 +418,9 @@ static int read_detail(struct cmp_grouper *grouper, size_t index, bool sequence,
 
 	if (rc < 0)
 		return rc;
-	keep_notes(grouper->side->analysis->run, detail, notes);
+	/* Where there is a trace the loader does not open the table of kernels, and a file may fail
+	 * the second time only. */
+	np_notes_move_untold(notes, &detail->notes, &grouper->side->analysis->run->notes);
 	grouper->strings = detail->strings;
 	rc = cmp_grouper_begin(grouper);
 	return rc < 0 ? rc : cmp_group_detail(grouper, detail, sequence);

@@ -2,6 +2,8 @@
 /* Prints the screen of a comparison and the same as Markdown. */
 #include "compare_report.h"
 
+#include "cli/prepare/notes_screen.h"
+
 #include "npuprof/lang.h"
 #include "npuprof/page.h"
 #include "npuprof/rank.h"
@@ -14,7 +16,6 @@
 #define BAR_WIDTH    16
 #define BARS_FROM    100
 #define MOST_CAUSES  5
-#define MOST_NOTES   4
 #define MOST_CHANGES 5
 
 static void put_signed(struct np_buf *buf, np_ns ns)
@@ -376,32 +377,8 @@ static void put_gate(struct np_section *section, const struct cmp_gate *gate)
 	}
 }
 
-static void put_note_list(struct np_section *section, const struct np_notes *notes,
-			  const char *side)
-{
-	size_t shown = 0;
-	size_t hidden = 0;
-
-	for (size_t i = 0; i < notes->list.count; i++) {
-		const struct np_note *note = &notes->list.item[i];
-
-		if (shown++ >= MOST_NOTES) {
-			hidden++;
-			continue;
-		}
-		np_say(&section->text, side);
-		if (*note->path)
-			np_say(&section->text, "{1}: ", NP_SAID_TEXT(note->path));
-		np_say(&section->text, "{1}: {2}\n", NP_SAID_MSG(note->what),
-		       NP_SAID_MSG(note->reason));
-	}
-	if (hidden) {
-		np_say(&section->text, side);
-		np_say(&section->text, "… and {1} more: -f json lists all\n", NP_SAID_INT(hidden));
-	}
-}
-
-static void put_notes(struct np_section *section, const struct compare_report *report)
+static int put_notes(struct np_section *section, const struct compare_report *report,
+		     struct np_err *err)
 {
 	static const char *const missing_in[] = {
 		"",
@@ -410,16 +387,20 @@ static void put_notes(struct np_section *section, const struct compare_report *r
 		NP_MSG("view {1}: not everything it needs was recorded in the base and the new "
 		       "run\n"),
 	};
+	static const char *const sides[] = { NP_MSG("base: "), NP_MSG("new: ") };
 	const struct comparison *comparison = report->comparison;
+	int rc;
 
-	put_note_list(section, &comparison->warnings, "");
-	put_note_list(section, &comparison->sides[0].analysis->run->notes, NP_MSG("base: "));
-	put_note_list(section, &comparison->sides[1].analysis->run->notes, NP_MSG("new: "));
+	rc = notes_put(&section->text, &comparison->warnings, "", err);
+	for (int i = 0; i < 2 && rc == NP_OK; i++)
+		rc = notes_put(&section->text, &comparison->sides[i].analysis->run->notes, sides[i],
+			       err);
 	for (int i = 0; i < CMP_VIEWS; i++) {
 		if ((report->views->wanted >> i & 1) && report->views->missing[i])
 			np_say(&section->text, missing_in[report->views->missing[i] & 3],
 			       NP_SAID_TEXT(cmp_view_names[i]));
 	}
+	return rc;
 }
 
 /* A line to paste for the new run by itself, and where the tables are. */
@@ -470,7 +451,8 @@ static int build(struct np_page *page, const struct compare_report *report, stru
 	put_verdicts(np_page_add(page, "Each run by itself"), comparison);
 	put_memory(np_page_add(page, "Memory peaks"), report->memory);
 	np_page_drop_empty(page);
-	put_notes(np_page_add(page, "Notes"), report);
+	if (rc == NP_OK)
+		rc = put_notes(np_page_add(page, "Notes"), report, err);
 	np_page_drop_empty(page);
 	return rc;
 }

@@ -66,6 +66,31 @@ void np_notes_move(struct np_notes *to, struct np_notes *from)
 	np_vec_release(&from->list);
 }
 
+static bool is_told(const struct np_notes *told, const struct np_note *note)
+{
+	for (size_t i = 0; i < told->list.count; i++) {
+		const struct np_note *other = &told->list.item[i];
+
+		if (other->rank == note->rank && strcmp(other->path, note->path) == 0)
+			return true;
+	}
+	return false;
+}
+
+void np_notes_move_untold(struct np_notes *to, struct np_notes *from, const struct np_notes *told)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < from->list.count; i++) {
+		if (is_told(told, &from->list.item[i]))
+			release_note(&from->list.item[i]);
+		else
+			from->list.item[kept++] = from->list.item[i];
+	}
+	from->list.count = kept;
+	np_notes_move(to, from);
+}
+
 size_t np_notes_count(const struct np_notes *notes, enum np_note_kind kind)
 {
 	size_t count = 0;

@@ -48,6 +48,12 @@ enum np_note_kind np_note_of_loss(size_t lost, size_t of);
 /* Move all notes of `from` behind those of `to`. */
 void np_notes_move(struct np_notes *to, struct np_notes *from);
 
+/*
+ * The same for what `told` does not speak of yet: a file that could not be used by one reader
+ * cannot be used by the next either, and one loss is listed once.
+ */
+void np_notes_move_untold(struct np_notes *to, struct np_notes *from, const struct np_notes *told);
+
 /* Notes that say the same of several ranks, but for numbers. */
 struct np_note_group {
 	const struct np_note *first;

@@ -251,17 +251,17 @@ cat >s.json <<'END'
  {"rule": "t.skipped", "reason": "not checked"}, {"rule": "t.off", "reason": "disabled"}]
 END
 cat >wanted <<'END'
-s.json: suppression: of 't.busy' covers no finding: other steps
-s.json: suppression: of 't.clear' covers no finding: repaired
-s.json: suppression: of 't.bsy' covers no finding, no rule has this name: mistyped
+note: suppression (s.json): of 't.busy' covers no finding: other steps
+note: suppression (s.json): of 't.clear' covers no finding: repaired
+note: suppression (s.json): of 't.bsy' covers no finding, no rule has this name: mistyped
 END
 run "$npuprof" advisor c --suppress s.json
 expect_exit 0
 expect_no_stderr
-expect_equal "$(sed -n 's/^  s\.json/s.json/p' "$work/stdout")" "$(cat wanted)"
+expect_equal "$(sed -n 's/^  note: supp/note: supp/p' "$work/stdout")" "$(cat wanted)"
 run "$npuprof" advisor c --suppress s.json -f json
 expect_exit 0
-expect_equal "$(sqlite3 :memory: "SELECT (value ->> 'path') || ': ' || (value ->> 'what') || ': ' || (value ->> 'reason') FROM json_each(readfile('$work/stdout'), '\$.input.warnings')")" \
+expect_equal "$(sqlite3 :memory: "SELECT 'note: ' || (value ->> 'what') || ' (' || (value ->> 'path') || '): ' || (value ->> 'reason') FROM json_each(readfile('$work/stdout'), '\$.input.warnings')")" \
 	"$(cat wanted)"
 run "$npuprof" advisor c --suppress s.json --rule t.half
 expect_exit 0

@@ -231,7 +231,7 @@ behaviour 'a run without marks of steps against one with them: the verdict says 
 "$synth" -q -o "$work/marked" --ranks 2 --steps 3 --layers 2 --kernels-per-layer 4 || exit 1
 "$synth" -q -o "$work/unmarked" --ranks 2 --steps 3 --layers 2 --kernels-per-layer 4 --no-steps || exit 1
 run "$npuprof" compare "$work/marked" "$work/unmarked" --steps-from marks
-expect_stdout_says 'this says little: no step is marked in the new run' 'steps: none is marked'
+expect_stdout_says 'this says little: no step is marked in the new run' 'none is marked'
 run "$npuprof" compare "$work/unmarked" "$work/unmarked" --steps-from none
 expect_stdout_lacks 'no step is marked'
 behaviour 'found iterations are compared, with one another and with marked steps'

@@ -34,7 +34,7 @@ file=$(in_rank bad trace_view.json)
 truncate -s "$(($(stat -c %s "$file") * 6 / 10))" "$file"
 run "$npuprof" compare "$work/good" "$work/bad"
 expect_exit 3
-expect_stdout_says 'trace_view.json: covers'
+expect_stdout_says 'rank 0 trace_view.json' 'covers'
 run "$npuprof" compare -f json "$work/good" "$work/bad"
 exact
 
@@ -53,14 +53,14 @@ run "$npuprof" compare -f json "$work/good" "$work/bad"
 expect_exit 0
 unchanged
 run "$npuprof" compare "$work/good" "$work/bad"
-expect_stdout_says 'kernel_details.csv: kernels: 1 of' 'rows have no usable time and were left out'
+expect_stdout_says 'rank 0 kernels' '1 of' 'rows have no usable time and were left out'
 
 behaviour 'a table of kernels that is none costs the types of that rank; nothing is said to be new or gone'
 copy bad good
 echo garbage >"$(in_rank bad kernel_details.csv)"
 run "$npuprof" compare "$work/good" "$work/bad"
 expect_exit 3
-expect_stdout_says 'operator types: not recorded of rank 0' 'kernel_details.csv:1: there is no column'
+expect_stdout_says 'operator types' 'not recorded of rank 0' 'kernel_details.csv:1: there is no column'
 run "$npuprof" compare -f json "$work/good" "$work/bad"
 expect_exit 3
 exact
@@ -71,7 +71,7 @@ behaviour 'without a table of kernels the types of that rank are unknown, which 
 rm "$(in_rank bad kernel_details.csv)"
 run "$npuprof" compare "$work/good" "$work/bad"
 expect_exit 0
-expect_stdout_says 'operator types: not recorded of rank 0'
+expect_stdout_says 'operator types' 'not recorded of rank 0'
 
 behaviour 'communication.json without bandwidth takes nothing else away'
 copy bad good
@@ -101,7 +101,7 @@ exact
 expect_equal "$(value '$.ranks[#-1].base_rank') $(value '$.new.skipped[#-1].reason')" '1 it has no step times: not compared'
 run "$npuprof" compare "$work/db" "$work/bad"
 expect_exit 3
-expect_stdout_says 'the other run has no usable counterpart of rank 0' 'rank: it has no step times: not compared'
+expect_stdout_says 'the other run has no usable counterpart of rank 0' 'it has no step times: not compared'
 
 behaviour 'a rank that cannot be read is left out of both sides and listed'
 copy bad db

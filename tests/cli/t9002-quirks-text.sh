@@ -225,6 +225,10 @@ skipped '0|kernel_details.csv
 1|kernel_details.csv'
 expect_equal "$(json "j ->> '\$.input.skipped[0].reason' LIKE '%saved by a spreadsheet%'" "j ->> '\$.input.skipped[0].reason' LIKE '%step_trace_time%'
 	OR j ->> '\$.input.skipped[0].reason' LIKE '%used instead: text%'")" '1|1'
+run "$npuprof" advisor -d "$work/c" -f json
+expect_exit 3
+expect_equal "$(grep -c 'saved by a spreadsheet' "$work/stderr")" 2
+expect_equal "$(grep -c '"reason": .*saved by a spreadsheet' "$work/stdout")" 2
 behaviour 'a header without rows is a file that was cut'
 fresh "$work/tables"
 edit kernel_details.csv '2,$d'

@@ -135,6 +135,27 @@ static void one_row_in_a_thousand_is_a_warning_and_one_more_is_a_loss(void **sta
 	assert_int_equal(np_note_of_loss(1, 1), NP_NOTE_SKIPPED);
 }
 
+static void what_was_told_of_a_file_is_not_told_again(void **state)
+{
+	struct np_notes told = { 0 };
+	struct np_notes from = { 0 };
+	struct np_notes to = { 0 };
+
+	(void)state;
+	np_note_add(&told, NP_NOTE_SKIPPED, 3, "r3/kernels", "kernels", "no times");
+	np_note_add(&from, NP_NOTE_SKIPPED, 3, "r3/kernels", "details",
+		    "no times; used instead: …");
+	np_note_add(&from, NP_NOTE_SKIPPED, 4, "r3/kernels", "kernels", "no times");
+	np_note_add(&from, NP_NOTE_WARNING, 3, "r3/memory", "memory", "no sizes");
+	np_notes_move_untold(&to, &from, &told);
+	assert_int_equal(from.list.count, 0);
+	assert_int_equal(to.list.count, 2);
+	assert_int_equal(to.list.item[0].rank, 4);
+	assert_string_equal(to.list.item[1].path, "r3/memory");
+	np_notes_release(&told);
+	np_notes_release(&to);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -145,6 +166,7 @@ int main(void)
 		cmocka_unit_test(that_a_note_was_lost_moves_along),
 		cmocka_unit_test(a_note_that_found_no_memory_is_remembered_as_lost),
 		cmocka_unit_test(notes_that_say_the_same_but_for_numbers_are_one_group),
+		cmocka_unit_test(what_was_told_of_a_file_is_not_told_again),
 		cmocka_unit_test(one_row_in_a_thousand_is_a_warning_and_one_more_is_a_loss),
 	};
 
