@@ -218,6 +218,8 @@ static int summarise(struct np_analysis *analysis, struct np_err *err)
 				    &analysis->order, err);
 	if (rc == NP_OK && analysis->replay)
 		rc = np_job_findings_measure(analysis->replay, &analysis->findings, err);
+	if (rc == NP_OK && analysis->pipeline.stages < 2)
+		rc = np_totals_find(analysis->cluster, &analysis->findings, err);
 	if (rc == NP_OK)
 		rc = np_verdict_measure(analysis, &analysis->verdict, err);
 	return rc;

@@ -16,12 +16,17 @@
  * unaligned pauses  Hosts stop, each in steps of its own: as garbage collections do that
  *                   every process begins when it likes.
  *
+ * longest by totals Where nobody has intervals and so nobody a verdict: the rank whose own time,
+ *                   computing and idle, is the longest, if others wait for about as much
+ *                   more in communication as it is longer.
+ *
  * None of it is a verdict.
  */
 enum np_job_finding_kind {
 	NP_JOB_WARM_UP,
 	NP_JOB_UNRECORDED,
 	NP_JOB_PAUSES,
+	NP_JOB_TOTALS,
 };
 
 struct np_job_finding {
@@ -36,11 +41,16 @@ struct np_job_findings {
 	np_ns unrecorded; /* what ranks waited so in a step, on average */
 };
 
-/* "warm-up", "unrecorded wait", "unaligned pauses" */
+/* "warm-up", "unrecorded wait", "unaligned pauses", "longest by totals" */
 const char *np_job_finding_name(enum np_job_finding_kind kind);
 
 int np_job_findings_measure(const struct np_replay *replay, struct np_job_findings *ret,
 			    struct np_err *err) NP_MUST_USE;
+
+/* The rank that is longest by totals: nothing where one has intervals, or stages do other work. */
+int np_totals_find(const struct np_cluster *cluster, struct np_job_findings *ret,
+		   struct np_err *err) NP_MUST_USE;
+
 void np_job_findings_release(struct np_job_findings *findings);
 
 #endif /* NP_JOB_FINDINGS_H */

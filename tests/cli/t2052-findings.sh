@@ -72,3 +72,44 @@ expect_stdout_says 'the pipeline is unevenly split: stage 1'
 behaviour 'a job in order has no findings'
 cluster healthy-dp:1
 expect_equal '[]' "$(ask "SELECT @j -> '\$.job_findings'")"
+
+# totals <idle of rank 3> <communication of rank 3> <bubble>: the vendor's totals alone of four ranks, in $work/totals
+totals() {
+	rm -rf "$work/totals"
+	for rank in 0 1 2 3; do
+		mkdir -p "$work/totals/rank${rank}_ascend_pt/ASCEND_PROFILER_OUTPUT"
+		printf '{"rank_id": %s}\n' "$rank" >"$work/totals/rank${rank}_ascend_pt/profiler_info_$rank.json"
+		idle=1000 comm=5000
+		((rank == 3)) && idle=$1 comm=$2
+		{
+			echo 'Step,Computing,Communication(Not Overlapped),Overlapped,Communication,Free,Stage,Bubble,Communication(Not Overlapped and Exclude Receive),Preparing'
+			for step in 5 6; do
+				echo "$step,14000.5,$comm,1000,$((comm + 1000)),$idle,$((14000 + comm + idle)).5,$3,$comm,100"
+			done
+		} >"$work/totals/rank${rank}_ascend_pt/ASCEND_PROFILER_OUTPUT/step_trace_time.csv"
+	done
+	run "$npuprof" cluster -q -f json -d "$work/totals" -o "$work/out"
+	cp "$work/stdout" "$work/json"
+	run "$npuprof" cluster -q -d "$work/totals" -o "$work/out"
+}
+
+behaviour 'of totals alone there is no verdict, but whom the others wait for'
+totals 5000 1500 0
+expect_equal 'withheld' "$(ask "SELECT @j ->> '\$.verdict.kind'")"
+expect_equal 'longest by totals|[3]' "$(ask "SELECT f.value ->> 'what', f.value ->> 'ranks' FROM json_each(@j, '\$.job_findings') f")"
+expect_stdout_says 'by totals alone others wait for rank 3, in 2 of 2 steps: it has computing +0, idle +4.00 ms and communication -3.50 ms'
+
+behaviour 'nobody is named who is not waited for, nor in a pipeline, whose stages do other work'
+totals 5000 5000 0
+expect_equal 0 "$(ask "SELECT json_array_length(@j, '\$.job_findings')")"
+totals 1300 4700 0
+expect_equal 0 "$(ask "SELECT json_array_length(@j, '\$.job_findings')")"
+totals 5000 1500 400
+expect_equal 0 "$(ask "SELECT json_array_length(@j, '\$.job_findings')")"
+
+behaviour 'a slow rank of which only the step files are left is the one that is named'
+"$synth" -q -o "$work/slow" --format text --ranks 8 --steps 4 --layers 4 --seed 3 --slow-rank 5:1.4 || exit 1
+find "$work/slow" -type f ! -name 'step_trace_time.csv' ! -name 'profiler_info*' -delete
+run "$npuprof" cluster -q -f json -d "$work/slow" -o "$work/out"
+cp "$work/stdout" "$work/json"
+expect_equal 'withheld|[5]' "$(ask "SELECT @j ->> '\$.verdict.kind', f.value ->> 'ranks' FROM json_each(@j, '\$.job_findings') f")"

@@ -14,7 +14,7 @@ SILENT = ("collect/inject", "collect/mpi")
 
 # Which argument is the text; the values of a format may be texts, too.
 FORMATS = {
-    "np_fail": 2, "np_report": 1, "np_cmd_usage": 1, "np_note_add": 5, "mode_note": 4, "mode_note_results": 4,
+    "np_fail": 2, "findings_add": 3, "np_report": 1, "np_cmd_usage": 1, "np_note_add": 5, "mode_note": 4, "mode_note_results": 4,
     "np_job_warn": 0, "np_job_say": 1, "np_record_fail": 1, "answer": 2, "REASON": 1,
 }
 TEXTS = {

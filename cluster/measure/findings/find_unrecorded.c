@@ -224,18 +224,15 @@ static int add_finding(const struct looking *looking, uint32_t communicator,
 	const struct np_align *align = looking->replay->align;
 	const struct np_instance *instance = &align->instances.item[found->first];
 	const char *step = np_run_text(align->run, instance->step);
-	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
 	struct np_job_finding *finding;
 	int rc = NP_OK;
 
-	np_buf_printf(&text,
-		      "%" PRIu32
-		      " ranks leave off far apart and go on together %zu times, the first"
-		      " in step %s, out of what looks like gaps of their hosts: they waited ",
-		      instance->count, found->times, step ? step : "?");
-	np_text_duration(&text, (np_ns)found->sum);
-	np_buf_add(&text, " in all, probably for each other in an operator that was not recorded");
-	finding = findings_add(findings, NP_JOB_UNRECORDED, &text, looking->err);
+	finding = findings_add(
+		findings, NP_JOB_UNRECORDED, looking->err,
+		"%" PRIu32 " ranks leave off far apart and go on together %zu times, the first in"
+		" step %s, out of what looks like gaps of their hosts: they waited %s in all,"
+		" probably for each other in an operator that was not recorded",
+		instance->count, found->times, step ? step : "?", findings_time(found->sum).text);
 	if (!finding)
 		return NP_E_NOMEM;
 	finding->communicator = communicator;

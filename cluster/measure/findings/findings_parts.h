@@ -8,7 +8,13 @@
 
 /* A new one, with its detail; NULL when out of memory. */
 struct np_job_finding *findings_add(struct np_job_findings *findings, enum np_job_finding_kind kind,
-				    const struct np_buf *detail, struct np_err *err);
+				    struct np_err *err, const char *detail, ...) NP_PRINTF(4, 5);
+
+/* A time within a detail. */
+struct findings_time {
+	char text[24];
+};
+struct findings_time findings_time(double time);
 int findings_add_rank(struct np_job_finding *finding, int32_t rank, struct np_err *err);
 
 int find_unrecorded(const struct np_replay *replay, struct np_job_findings *findings,

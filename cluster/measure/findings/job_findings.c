@@ -15,10 +15,12 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 
 const char *np_job_finding_name(enum np_job_finding_kind kind)
 {
-	static const char *const names[] = { "warm-up", "unrecorded wait", "unaligned pauses" };
+	static const char *const names[] = { "warm-up", "unrecorded wait", "unaligned pauses",
+					     "longest by totals" };
 
 	return names[kind];
 }
@@ -32,19 +34,33 @@ void np_job_findings_release(struct np_job_findings *findings)
 	np_vec_release(&findings->list);
 }
 
-struct np_job_finding *findings_add(struct np_job_findings *findings, enum np_job_finding_kind kind,
-				    const struct np_buf *detail, struct np_err *err)
+struct findings_time findings_time(double time)
 {
-	struct np_job_finding *finding = NULL;
+	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
+	struct findings_time ret = { "?" };
 
-	if (np_buf_check(detail, err) == NP_OK)
-		finding = np_vec_add(&findings->list, err);
+	np_text_duration(&text, (np_ns)time);
+	if (!text.failed)
+		(void)snprintf(ret.text, sizeof(ret.text), "%s", text.text);
+	return ret;
+}
+
+struct np_job_finding *findings_add(struct np_job_findings *findings, enum np_job_finding_kind kind,
+				    struct np_err *err, const char *detail, ...)
+{
+	struct np_job_finding *finding = np_vec_add(&findings->list, err);
+	va_list arguments;
+
 	if (!finding)
 		return NULL;
 	finding->kind = kind;
 	finding->communicator = UINT32_MAX;
-	finding->detail = strdup(detail->text);
+	va_start(arguments, detail);
+	if (vasprintf(&finding->detail, detail, arguments) < 0)
+		finding->detail = NULL;
+	va_end(arguments);
 	if (!finding->detail) {
+		findings->list.count--;
 		(void)np_fail_nomem(err, "what is strange about a job");
 		return NULL;
 	}
@@ -97,7 +113,7 @@ static int find_warm_up(const struct np_replay *replay, struct np_job_findings *
 	const struct np_run *run = replay->align->run;
 	enum np_basis basis = np_run_basis(run);
 	double *lengths = malloc((cluster->steps.count + 1) * sizeof(*lengths));
-	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
+	const char *step;
 	double first = NAN;
 	double median;
 	size_t count = 0;
@@ -116,15 +132,14 @@ static int find_warm_up(const struct np_replay *replay, struct np_job_findings *
 	free(lengths);
 	if (count < WARM_UP_STEPS || !(first > WARM_UP * median))
 		return NP_OK;
-	np_buf_printf(&text, "the first step, %s, takes ",
-		      np_run_text(run, cluster->steps.item[0])
-			      ? np_run_text(run, cluster->steps.item[0])
-			      : "?");
-	np_text_duration(&text, (np_ns)first);
-	np_buf_printf(&text, ", %.1f times the median of ", first / median);
-	np_text_duration(&text, (np_ns)median);
-	np_buf_add(&text, ": warm-up; --skip-steps 1 leaves it out");
-	return findings_add(findings, NP_JOB_WARM_UP, &text, err) ? NP_OK : NP_E_NOMEM;
+	step = np_run_text(run, cluster->steps.item[0]);
+	return findings_add(findings, NP_JOB_WARM_UP, err,
+			    "the first step, %s, takes %s, %.1f times the median of %s: warm-up;"
+			    " --skip-steps 1 leaves it out",
+			    step ? step : "?", findings_time(first).text, first / median,
+			    findings_time(median).text)
+		       ? NP_OK
+		       : NP_E_NOMEM;
 }
 
 /* --- pauses ------------------------------------------------------------------------------------
@@ -202,61 +217,64 @@ static bool is_habit(const struct pauses *pauses, size_t ranks)
 	       (double)pauses->most <= PAUSE_MOST * (double)pauses->count;
 }
 
-/* What was recorded of garbage collections is evidence; that nothing was is none. */
-static int add_collections(const struct np_run *run, const struct pauses *pauses,
-			   struct np_buf *text, struct np_err *err)
+/* Ranks that paused and have recorded collections, as text; how many, and for how long. */
+static int64_t count_collections(const struct np_run *run, const struct pauses *pauses,
+				 struct np_buf *ranks, np_ns *ret_time, struct np_err *err)
 {
-	int64_t *ranks = malloc((run->sources.count + 1) * sizeof(*ranks));
+	int64_t *ids = malloc((run->sources.count + 1) * sizeof(*ids));
 	int64_t count = 0;
-	np_ns time = 0;
 	size_t used = 0;
 
-	if (!ranks)
+	if (!ids)
 		return np_fail_nomem(err, "what is strange about a job");
 	for (size_t i = 0; i < run->sources.count; i++) {
 		if (pauses->of_rank[i] == 0 || run->ranks[i]->collections == 0)
 			continue;
 		count += run->ranks[i]->collections;
-		time += run->ranks[i]->collection_time;
-		ranks[used++] = run->ranks[i]->id;
+		*ret_time += run->ranks[i]->collection_time;
+		ids[used++] = run->ranks[i]->id;
 	}
-	if (used > 0) {
-		np_buf_printf(text, "; garbage collection recorded: %lld slice%s, ",
-			      (long long)count, count == 1 ? "" : "s");
-		np_text_duration(text, time);
-		np_buf_printf(text, " on rank%s ", used == 1 ? "" : "s");
-		np_ranges_format(text, ranks, used);
-		np_buf_add(text, ": let all ranks collect in the same step");
-	} else {
-		np_buf_add(text, ": look for garbage collection, and let all ranks collect in the"
-				 " same step");
-	}
-	free(ranks);
-	return np_buf_check(text, err);
+	np_ranges_format(ranks, ids, used);
+	free(ids);
+	return np_buf_check(ranks, err) < 0 ? NP_E_NOMEM : count;
 }
 
-static int add_pauses(const struct np_replay *replay, const struct pauses *pauses,
-		      struct np_job_findings *findings, struct np_err *err)
+/* What was recorded of garbage collections is evidence; that nothing was is none. */
+static struct np_job_finding *add_pauses(const struct np_run *run, const struct pauses *pauses,
+					 struct np_job_findings *findings, struct np_err *err)
 {
-	const struct np_run *run = replay->align->run;
-	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
-	struct np_job_finding *finding;
-	int rc = NP_OK;
+	NP_CLEANUP(np_buf_release) struct np_buf ranks = NP_BUF_INIT;
+	struct findings_time least = findings_time(pauses->least);
+	struct findings_time longest = findings_time(pauses->longest);
+	struct findings_time sum = findings_time(pauses->sum);
+	np_ns time = 0;
+	int64_t count = count_collections(run, pauses, &ranks, &time, err);
 
-	np_buf_printf(&text, "hosts of %zu of %zu ranks paused %zu times, for ", pauses->ranks,
-		      np_run_used(run), pauses->count);
-	np_text_duration(&text, (np_ns)pauses->least);
-	np_buf_add(&text, " to ");
-	np_text_duration(&text, (np_ns)pauses->longest);
-	np_buf_add(&text, " and ");
-	np_text_duration(&text, (np_ns)pauses->sum);
-	np_buf_add(&text, " in all, each in steps of its own, not aligned over ranks");
-	rc = add_collections(run, pauses, &text, err);
-	if (rc < 0)
-		return rc;
-	finding = findings_add(findings, NP_JOB_PAUSES, &text, err);
-	if (!finding)
-		return NP_E_NOMEM;
+	if (count < 0)
+		return NULL;
+	if (count == 0)
+		return findings_add(
+			findings, NP_JOB_PAUSES, err,
+			"hosts of %zu of %zu ranks paused %zu times, for %s to %s and %s in all,"
+			" each in steps of its own, not aligned over ranks: look for garbage"
+			" collection, and let all ranks collect in the same step",
+			pauses->ranks, np_run_used(run), pauses->count, least.text, longest.text,
+			sum.text);
+	return findings_add(
+		findings, NP_JOB_PAUSES, err,
+		"hosts of %zu of %zu ranks paused %zu times, for %s to %s and %s in all, each in"
+		" steps of its own, not aligned over ranks; garbage collection recorded: %" PRId64
+		" slices, %s on ranks %s: let all ranks collect in the same step",
+		pauses->ranks, np_run_used(run), pauses->count, least.text, longest.text, sum.text,
+		count, findings_time((double)time).text, ranks.text);
+}
+
+static int tell_pauses(const struct np_run *run, const struct pauses *pauses,
+		       struct np_job_findings *findings, struct np_err *err)
+{
+	struct np_job_finding *finding = add_pauses(run, pauses, findings, err);
+	int rc = finding ? NP_OK : NP_E_NOMEM;
+
 	for (size_t i = 0; i < run->sources.count && rc == NP_OK; i++) {
 		if (pauses->of_rank[i] > 0)
 			rc = findings_add_rank(finding, run->ranks[i]->id, err);
@@ -280,7 +298,7 @@ static int find_pauses(const struct np_replay *replay, struct np_job_findings *f
 			see_pause(replay, &replay->cells.item[i], values, &pauses);
 	}
 	if (rc == NP_OK && is_habit(&pauses, ranks))
-		rc = add_pauses(replay, &pauses, findings, err);
+		rc = tell_pauses(replay->align->run, &pauses, findings, err);
 	free(pauses.of_rank);
 	free(pauses.steps);
 	free(values);
