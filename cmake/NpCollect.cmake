@@ -41,7 +41,7 @@ install(FILES include/npuprof_step.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 # The launcher without MPI and main(), so that tests and the front door can use it.
 file(GLOB_RECURSE launch_sources CONFIGURE_DEPENDS collect/launch/*.c)
-set(launch_own main coord/join coord/coord_mpi cmd_collect cmd_ctl)
+set(launch_own main coord/join coord/coord_mpi cmd_collect cmd_ctl ctl_watch)
 foreach(own ${launch_own})
   list(REMOVE_ITEM launch_sources ${PROJECT_SOURCE_DIR}/collect/launch/${own}.c)
 endforeach()
@@ -64,7 +64,8 @@ add_library(nplaunch STATIC ${launch_sources} ${PROJECT_BINARY_DIR}/launch_pytho
 target_compile_definitions(nplaunch PRIVATE NP_LIBRARY_DIR="${CMAKE_INSTALL_LIBDIR}")
 target_link_libraries(nplaunch PUBLIC npcli npformat npprotocol)
 
-target_sources(npuprof PRIVATE collect/launch/cmd_collect.c collect/launch/cmd_ctl.c)
+target_sources(npuprof PRIVATE collect/launch/cmd_collect.c collect/launch/cmd_ctl.c
+  collect/launch/ctl_watch.c)
 target_link_libraries(npuprof PRIVATE nplaunch)
 
 if(TARGET npproof)

@@ -5,20 +5,38 @@
 #include "npuprof/vec.h"
 
 /*
- * Windows that arrive in a directory: each of its subdirectories, or where one has directories
- * called window-N, as those of the collector have, each of these. Hidden ones and results of an
- * analysis are none.
+ * Windows that arrive in a directory
+ * ==================================
+ *
+ * - Each of its subdirectories, or where one has directories called window-N, as those of a job of
+ *   the collector have, each of these; likewise the window-N of the directory itself.
+ * - Of captures that lie in the directory itself, or beside window-N, with process and time in
+ *   their names (msmonitor_*.db, msmonitor_*.jsonl, *_ascend_pt), those that belong together: by
+ *   their times each at most a minute after the one before it, and each process once. Files of
+ *   lines of one process follow each other until one says that the monitor was stopped.
+ *
+ * Hidden ones and results of an analysis are none. Captures with a time within that of a window
+ * that is known belong to it, whenever they arrive.
  */
 struct watch_window {
-	char *name; /* below the directory: "job/window-3" */
-	np_ns made; /* time of change of its directory */
+	char *name; /* below the directory: "job/window-3"; of captures "FIRST-LAST", their times */
+	NP_VEC(char *) paths; /* what it consists of */
+	np_ns made;           /* time of change of its directory, or of its newest capture */
 };
 
 struct watch_windows {
 	NP_VEC(struct watch_window) list; /* the oldest first */
 };
 
-int watch_windows_list(const char *dir, struct watch_windows *ret, struct np_err *err) NP_MUST_USE;
+/* What is looked for where: `known` are the names of windows that need not be listed again. */
+struct watch_listing {
+	const char *dir;
+	const char *const *known;
+	size_t known_count;
+};
+
+int watch_windows_list(const struct watch_listing *listing, struct watch_windows *ret,
+		       struct np_err *err) NP_MUST_USE;
 void watch_windows_release(struct watch_windows *windows);
 
 #endif /* HIST_WATCH_WINDOWS_H */

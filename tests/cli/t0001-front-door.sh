@@ -71,7 +71,7 @@ refused "unknown command 'xyzzy'" 'npuprof -h' xyzzy
 refused "unknown command 'clustr'; did you mean 'cluster'?" 'npuprof -h' help clustr
 refused 'compare needs the arguments BASE NEW' 'npuprof compare -h' compare .
 refused 'rules needs an argument list|show|check|test|views' 'npuprof rules -h' rules
-refused 'ctl needs an argument start|stop|status' 'npuprof ctl -h' ctl
+refused 'ctl needs an argument start|stop|status|watch' 'npuprof ctl -h' ctl
 refused "unknown option '--vresion' for cluster; did you mean '--version'?" 'npuprof cluster -h' --vresion
 
 see='npuprof cluster -h'

@@ -32,7 +32,7 @@ expect_exit 1
 expect_stderr_has 'no job is running in'
 run "$npuprof" ctl begin -d "$work/prof"
 expect_exit 2
-expect_stderr_has "'begin' is none of start, stop and status"
+expect_stderr_has "'begin' is none of start, stop, status and watch"
 run "$npuprof" ctl start --ranks 1-x
 expect_exit 2
 expect_stderr_has "'1-x' names no ranks"

@@ -88,6 +88,53 @@ expect_stdout_has 'part: 3 ranks'
 expect_stdout_lacks 'from here on' # of the rank that is missing nobody is guilty
 expect_stderr_has 'profiler_2.db' 'is damaged or cut short'
 
+behaviour 'files of several ranks that arrive side by side are windows by the times in their names'
+rm -rf in watch.jsonl runs.db
+# arrive <seed> <time> <slow>: the files of four ranks in "in", whose names say this time of a day
+arrive() {
+	local file
+
+	rm -rf made
+	make made --ranks 4 --seed "$1" --format msmonitor ${3:+--slow-rank "$3"}
+	for file in made/msmonitor_*; do
+		file=${file#made/}
+		mv "made/$file" "in/${file/2025010908161600/20250109$2}"
+	done
+}
+mkdir in
+arrive 1 08160000
+arrive 2 08161000 1:1.5
+run "${watch[@]}" --once
+expect_exit 0
+expect_stdout_has '20250109081600000-20250109081600003: 4 ranks' 'from here on: rank:1'
+expect_equal "$(lines 'd["window"]')" '20250109081600000-20250109081600003 20250109081610000-20250109081610003'
+arrive 3 09161000 # an hour later
+run "${watch[@]}" --once
+expect_equal "$(wc -l <stdout)" 2
+expect_stdout_has '20250109091610000-20250109091610003: 4 ranks' 'no longer: rank:1'
+run "${watch[@]}" --once
+expect_no_stdout
+# A process that writes lines goes on in another file until it says that it was stopped.
+rm -rf made in watch.jsonl runs.db
+make made --ranks 2 --seed 4 --format msmonitor-jsonl
+mkdir in
+for file in made/msmonitor_*; do
+	file=${file#made/}
+	split -n l/2 "made/$file" half
+	mv halfaa "in/$file"
+	mv halfab "in/${file/2025010908161600/2025010908162600}"
+	cp "made/$file" "in/${file/2025010908161600/2025010908163600}"
+done
+run "${watch[@]}" --once
+expect_exit 0
+expect_equal "$(lines 'd["window"]')" '20250109081616000-20250109081626001 20250109081636000-20250109081636001'
+expect_equal "$(lines 'd["ranks_used"]')" '2 2'
+# Directories of torch_npu with process and time in their names are the same.
+rm -rf in watch.jsonl runs.db
+make in --ranks 2 --seed 5
+run "${watch[@]}" --once
+expect_equal "$(lines 'd["ranks_used"]')" 2
+
 behaviour 'killed at random moments, it loses nothing and tells nothing twice'
 rm -rf in watch.jsonl runs.db
 make model --ranks 1 --seed 6

@@ -204,8 +204,7 @@ static const struct dirent *next_control(DIR *stream)
 	return NULL;
 }
 
-/* Does a job run in this directory? */
-static bool has_control(const char *dir)
+bool np_ctl_has_job(const char *dir)
 {
 	DIR *stream = opendir(dir);
 	bool found = stream && next_control(stream);
@@ -215,15 +214,14 @@ static bool has_control(const char *dir)
 	return found;
 }
 
-/* The one job in a directory, or in one of the directories in it. */
-static int find_job(const char *dir, char *job, size_t size, struct np_err *err)
+int np_ctl_find_job(const char *dir, char *job, size_t size, struct np_err *err)
 {
 	const struct dirent *entry;
 	int count = 0;
 	DIR *stream;
 
 	(void)snprintf(job, size, "%s", dir);
-	if (has_control(dir))
+	if (np_ctl_has_job(dir))
 		return NP_OK;
 	stream = opendir(dir);
 	if (!stream)
@@ -237,7 +235,7 @@ static int find_job(const char *dir, char *job, size_t size, struct np_err *err)
 		if (entry->d_name[0] == '.')
 			continue;
 		(void)snprintf(part, sizeof(part), "%.*s/%s", PATH_MAX - 400, dir, entry->d_name);
-		if (has_control(part) && count++ == 0)
+		if (np_ctl_has_job(part) && count++ == 0)
 			(void)snprintf(job, size, "%s", part);
 	}
 	(void)closedir(stream);
@@ -318,7 +316,7 @@ int np_ctl_ask(const char *dir, const struct np_ctl_request *request, struct np_
 	struct np_err why = NP_ERR_INIT;
 	char job[PATH_MAX];
 	char host[256];
-	int rc = find_job(dir, job, sizeof(job), err);
+	int rc = np_ctl_find_job(dir, job, sizeof(job), err);
 	int fd;
 
 	if (rc < 0)

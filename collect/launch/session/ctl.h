@@ -68,6 +68,12 @@ int np_ctl_check(const struct np_ctl_request *request, struct np_err *err) NP_MU
 void np_ctl_answer(int fd, bool failed, const char *text);
 void np_ctl_forget(const char *root, int rank);
 
+/* The one job that runs in a directory, or in one of the directories in it: its directory. */
+int np_ctl_find_job(const char *dir, char *job, size_t size, struct np_err *err) NP_MUST_USE;
+
+/* Does a job run in this directory? */
+bool np_ctl_has_job(const char *dir);
+
 /*
  * The client's end: find the job that runs in `dir`, or in a directory in it, and ask the
  * launcher of it that is on this host. Fails

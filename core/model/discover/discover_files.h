@@ -98,6 +98,9 @@ int discover_metadata(const char *dir, const struct np_names *names, struct np_s
 int discover_take_monitor(struct np_run *run, const char *dir, const struct np_names *names,
 			  struct np_err *err) NP_MUST_USE;
 
+/* Are two files of lines, by the processes and ranks in their names, of one process? */
+bool discover_same_monitor(int64_t process, int32_t rank, int64_t other, int32_t other_rank);
+
 /* Has the database the tables of a rank's? */
 bool discover_is_rank_db(const char *path);
 

@@ -3,6 +3,7 @@
 #include "discover_files.h"
 
 #include "core/model/vendor/file_names.h"
+#include "core/model/vendor/monitor_end.h"
 #include "core/model/vendor/nsys.h"
 #include "core/model/vendor/tables.h"
 
@@ -333,6 +334,44 @@ static int add_to_sibling(struct np_source_files *sibling, const char *path, enu
 	return NP_OK;
 }
 
+/* What the same process of msMonitor has written before this file, given in this order. */
+static struct np_source_files *find_process(struct np_run *run, const char *path)
+{
+	size_t length = (size_t)(np_text_last_part(path) - path);
+	int64_t process;
+	int64_t other;
+	int64_t stamp;
+	int32_t rank;
+	int32_t other_rank;
+
+	if (!file_name_is_monitor_lines(np_text_last_part(path), &process, &stamp, &rank))
+		return NULL;
+	for (size_t i = 0; i < run->sources.count; i++) {
+		const char *first = run->sources.item[i].file[NP_FILE_TRACE];
+
+		if (run->sources.item[i].kind == NP_KIND_MSMONITOR && first &&
+		    strncmp(first, path, length) == 0 && strcmp(first, path) < 0 &&
+		    file_name_is_monitor_lines(first + length, &other, &stamp, &other_rank) &&
+		    discover_same_monitor(process, rank, other, other_rank))
+			return &run->sources.item[i];
+	}
+	return NULL;
+}
+
+static int add_lines(struct np_source_files *source, const char *path, struct np_err *err)
+{
+	char **slot = np_vec_add(&source->more_traces, err);
+	struct stat status;
+
+	if (!slot || !(*slot = strdup(path)))
+		return np_fail_nomem(err, path);
+	if (source->rank < 0)
+		source->rank = monitor_end_rank(path);
+	if (stat(path, &status) == 0)
+		source->bytes += (int64_t)status.st_size;
+	return NP_OK;
+}
+
 static int take_single(struct np_run *run, const char *path, enum np_file file, struct np_err *err)
 {
 	struct np_source_files source = { .kind = NP_KIND_PYTORCH, .rank = -1, .device = -1 };
@@ -397,6 +436,9 @@ int discover_take_file(struct np_run *run, const char *path, struct np_err *err)
 		return rc;
 	if (file == NP_FILE_CLUSTER_DB)
 		return discover_take_cluster_db(run, path, &none, err);
+	sibling = find_process(run, path);
+	if (sibling)
+		return add_lines(sibling, path, err);
 	sibling = count_given(run, path) < 2 && file != NP_FILE_RANK_DB && file != NP_FILE_KINETO
 			  ? find_sibling(run, path, file)
 			  : NULL;

@@ -582,6 +582,42 @@ static void lines_of_one_process_are_one_capture_and_the_last_may_say_the_rank(v
 	}
 }
 
+static void files_of_one_process_given_one_by_one_are_one_capture(void **state)
+{
+	with_run *run = np_run_new();
+	struct np_err err = NP_ERR_INIT;
+	char *paths[] = { strdup(below("msmonitor_12_20250109120000000_-1.jsonl")),
+			  strdup(below("msmonitor_12_20250109120100000_-1.jsonl")),
+			  strdup(below("msmonitor_13_20250109120000000_2.jsonl")) };
+	const char *roots[] = { paths[0], paths[1], paths[2] };
+
+	(void)state;
+	write_text(paths[0], "{}");
+	write_text(paths[1], "{\"device\": [1], \"kind\": \"rank_device_map\", \"rank\": 5}\n");
+	write_text(paths[2], "{}");
+	assert_ok(np_discover(run, roots, 3, &everything, &err), err);
+	assert_ranks(run, RANKS(2, 5));
+	assert_int_equal(run->sources.item[1].more_traces.count, 1);
+	for (size_t i = 0; i < 3; i++)
+		free(paths[i]);
+}
+
+/* Containers number their processes alike. */
+static void processes_of_one_number_on_two_hosts_are_two_ranks(void **state)
+{
+	(void)state;
+	write_text(below("msmonitor_12_20250109120000000_0.jsonl"), "{}");
+	write_text(below("msmonitor_12_20250109120000001_1.jsonl"), "{}");
+	write_text(below("msmonitor_12_20250109120100000_0.jsonl"), "{}");
+	{
+		with_run *run = discover(np_fixture_root);
+
+		assert_ranks(run, RANKS(0, 1));
+		assert_int_equal(run->sources.item[0].more_traces.count, 1);
+		assert_int_equal(run->sources.item[1].more_traces.count, 0);
+	}
+}
+
 static void make_db(const char *path, const char *sql)
 {
 	sqlite3 *db;
@@ -1274,6 +1310,8 @@ int main(void)
 		with_fixture(a_file_is_the_rank_that_its_name_says),
 		with_fixture(files_of_one_directory_are_of_one_rank),
 		with_fixture(lines_of_one_process_are_one_capture_and_the_last_may_say_the_rank),
+		with_fixture(files_of_one_process_given_one_by_one_are_one_capture),
+		with_fixture(processes_of_one_number_on_two_hosts_are_two_ranks),
 		with_fixture(a_database_of_any_name_is_known_by_its_tables),
 		with_fixture(an_archive_is_refused_with_the_line_that_unpacks_it),
 		with_fixture(an_archive_beside_profiles_is_listed),
