@@ -85,7 +85,7 @@ static const struct np_opt own_options[] = {
 		.kind = NP_OPT_INTEGER,
 		.offset = offsetof(struct history_options, hosts),
 		.value = "N",
-		.help = "advise: name at most N hosts or devices",
+		.help = "advise: name at most N hosts or devices, and what draining them together gains",
 		.preset = "5",
 		.low = 1,
 		.high = INT32_MAX,
@@ -505,7 +505,7 @@ static int advise(const struct history_options *options, struct history_report *
 	struct hist_drain drain = { 0 };
 	struct np_buf buf = NP_BUF_INIT;
 	size_t most = (size_t)options->hosts;
-	int rc = hist_drain_plan(report->store, report->selection, &drain, err);
+	int rc = hist_drain_plan(report->store, report->selection, most, &drain, err);
 
 	if (rc == NP_OK && is_json(options))
 		rc = history_json_drain(report, &drain, most, np_output_stream(), err);

@@ -24,6 +24,7 @@ struct gain {
 	struct machine_key key;
 	uint32_t run;
 	double share;
+	bool hidden; /* it gained with others, where alone it need not */
 };
 
 struct machine_pair {
@@ -83,7 +84,7 @@ static int add_gain(struct plan *plan, struct machine_key key, uint32_t run, dou
 
 	if (!gain)
 		return NP_E_NOMEM;
-	*gain = (struct gain){ key, run, share };
+	*gain = (struct gain){ .key = key, .run = run, .share = share };
 	return NP_OK;
 }
 
@@ -107,34 +108,64 @@ static int take_part(struct plan *plan, uint32_t index)
 	return rc;
 }
 
+/* The machine that a repair of one rank or host is of; false for others, and for unknown ones. */
+static bool find_machine(const struct plan *plan, const struct hist_run *run, const char *text,
+			 size_t length, struct machine_key *ret)
+{
+	const struct hist_rank *rank;
+	int64_t number;
+
+	if (np_text_begins(text, "rank:") && np_text_to_int(text + 5, length - 5, &number)) {
+		rank = rank_in(plan->store, run, number);
+		if (!rank || rank->host == NP_STR_NONE || rank->device < 0)
+			return false;
+		*ret = (struct machine_key){ rank->host, rank->device };
+		return true;
+	}
+	for (size_t i = run->first_rank;
+	     np_text_begins(text, "host:") && i < run->first_rank + run->rank_count; i++) {
+		const char *host = hist_text(plan->store, plan->store->ranks.item[i].host);
+
+		if (host && strlen(host) == length - 5 &&
+		    strncmp(host, text + 5, length - 5) == 0) {
+			*ret = (struct machine_key){ plan->store->ranks.item[i].host, -1 };
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The length of the first of several repairs. */
+static size_t first_length(const char *repair)
+{
+	const char *rank = strstr(repair, HIST_AND "rank:");
+	const char *host = strstr(repair, HIST_AND "host:");
+	const char *end = host && (!rank || host < rank) ? host : rank;
+
+	return end ? (size_t)(end - repair) : strlen(repair);
+}
+
 static int take_repair(struct plan *plan, const struct hist_repair *repair)
 {
 	const struct hist_run *run = &plan->store->runs.item[repair->run];
 	const char *text = hist_text(plan->store, repair->repair);
 	double share = (double)repair->saved / (double)run->step;
-	const struct hist_rank *rank;
-	int64_t number;
+	bool several = text[first_length(text)] != '\0';
+	int rc = NP_OK;
 
 	if (run->step == NP_UNKNOWN || run->step <= 0 || repair->saved == NP_UNKNOWN)
 		return NP_OK;
-	if (np_text_begins(text, "rank:") && np_text_to_int(text + 5, strlen(text + 5), &number)) {
-		rank = rank_in(plan->store, run, number);
-		return rank && rank->host != NP_STR_NONE && rank->device >= 0
-			       ? add_gain(plan, (struct machine_key){ rank->host, rank->device },
-					  repair->run, share)
-			       : NP_OK;
-	}
-	if (!np_text_begins(text, "host:"))
-		return NP_OK;
-	for (size_t i = run->first_rank; i < run->first_rank + run->rank_count; i++) {
-		const char *host = hist_text(plan->store, plan->store->ranks.item[i].host);
+	for (size_t length; *text && rc == NP_OK; text += length + (text[length] != '\0')) {
+		struct machine_key key;
 
-		if (host && strcmp(host, text + 5) == 0)
-			return add_gain(plan,
-					(struct machine_key){ plan->store->ranks.item[i].host, -1 },
-					repair->run, share);
+		length = first_length(text);
+		if (!find_machine(plan, run, text, length, &key))
+			continue;
+		rc = add_gain(plan, key, repair->run, several ? 0 : share);
+		if (rc == NP_OK)
+			plan->gains.item[plan->gains.count - 1].hidden = several;
 	}
-	return NP_OK;
+	return rc;
 }
 
 static bool is_selected(const struct hist_selection *selection, uint32_t run)
@@ -167,6 +198,7 @@ static int take_machine(struct plan *plan, size_t first, size_t end)
 	struct hist_candidate one = { .host = plan->gains.item[first].key.host,
 				      .device = plan->gains.item[first].key.device };
 	struct hist_candidate *slot;
+	bool hidden = false;
 
 	plan->scratch.count = 0;
 	for (size_t i = first; i < end;) {
@@ -175,19 +207,25 @@ static int take_machine(struct plan *plan, size_t first, size_t end)
 
 		if (!share)
 			return NP_E_NOMEM;
-		for (; i < end && plan->gains.item[i].run == run; i++)
+		for (; i < end && plan->gains.item[i].run == run; i++) {
 			*share = plan->gains.item[i].share > *share ? plan->gains.item[i].share
 								    : *share;
+			hidden |= plan->gains.item[i].hidden;
+		}
 		one.mean += *share;
 	}
 	one.runs = plan->scratch.count;
 	one.mean /= (double)one.runs;
-	if (one.mean < LEAST_GAIN)
+	one.unit = one.device < 0 ? HIST_HOST : HIST_DEVICE;
+	one.effect = hist_effect_of(&plan->drain->effects, one.unit, one.host, one.device);
+	one.action =
+		one.effect && one.effect->named && one.effect->share > 0 ? HIST_DRAIN : HIST_TEST;
+	/* Two that are slow alike hide each other: alone neither gains. */
+	if (one.mean < LEAST_GAIN && !(hidden && one.action == HIST_DRAIN))
 		return NP_OK;
 	hist_sort(plan->scratch.item, one.runs);
 	one.low = hist_quantile(plan->scratch.item, one.runs, 0.1);
 	one.high = hist_quantile(plan->scratch.item, one.runs, 0.9);
-	one.unit = one.device < 0 ? HIST_HOST : HIST_DEVICE;
 	slot = np_vec_add(&plan->drain->list, plan->err);
 	if (!slot)
 		return NP_E_NOMEM;
@@ -238,14 +276,6 @@ static int plan_machines(struct plan *plan)
 			end++;
 		rc = take_machine(plan, first, end);
 		first = end;
-	}
-	for (size_t i = 0; i < drain->list.count; i++) {
-		struct hist_candidate *one = &drain->list.item[i];
-
-		one->effect = hist_effect_of(&drain->effects, one->unit, one->host, one->device);
-		one->action = one->effect && one->effect->named && one->effect->share > 0
-				      ? HIST_DRAIN
-				      : HIST_TEST;
 	}
 	/* All are looked at before any is left out. */
 	for (size_t i = 0; i < drain->list.count; i++)
@@ -339,8 +369,149 @@ static int plan_links(struct plan *plan, const struct hist_selection *selection)
 	return rc;
 }
 
+/* --- several together ------------------------------------------------------------------------ */
+
+/* The repairs of a run that stand for the machines to be drained. */
+struct stand_ins {
+	NP_VEC(char *) list;
+};
+
+static void release_stand_ins(struct stand_ins *found)
+{
+	for (size_t i = 0; i < found->list.count; i++)
+		free(found->list.item[i]);
+	np_vec_release(&found->list);
+}
+
+/* As what a machine took part in a run; nothing where it did not. */
+static int find_stand_in(const struct plan *plan, const struct hist_run *run,
+			 const struct hist_candidate *one, struct stand_ins *ret)
+{
+	for (size_t i = run->first_rank; i < run->first_rank + run->rank_count; i++) {
+		const struct hist_rank *rank = &plan->store->ranks.item[i];
+		char **slot;
+		int length;
+
+		if (rank->host != one->host ||
+		    (one->unit == HIST_DEVICE && rank->device != one->device))
+			continue;
+		slot = np_vec_add(&ret->list, plan->err);
+		if (!slot)
+			return NP_E_NOMEM;
+		length = one->unit == HIST_DEVICE
+				 ? asprintf(slot, "rank:%lld", (long long)rank->rank)
+				 : asprintf(slot, "host:%s", hist_text(plan->store, one->host));
+		if (length >= 0)
+			return NP_OK;
+		*slot = NULL;
+		return np_fail_nomem(plan->err, "machines");
+	}
+	return NP_OK;
+}
+
+static bool is_among(const struct stand_ins *found, const char *text, size_t length)
+{
+	for (size_t i = 0; i < found->list.count; i++) {
+		if (strlen(found->list.item[i]) == length &&
+		    strncmp(found->list.item[i], text, length) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* How many repairs were made at once; 0 where one of them is of none of these. */
+static size_t count_made(const struct stand_ins *found, const char *repair)
+{
+	size_t count = 0;
+
+	for (size_t length; *repair; repair += length + (repair[length] != '\0')) {
+		length = first_length(repair);
+		if (!is_among(found, repair, length))
+			return 0;
+		count++;
+	}
+	return count;
+}
+
+/* The most that repairs of these alone have gained in a run; whether it is what all have. */
+static double gain_of(const struct plan *plan, uint32_t index, const struct stand_ins *found,
+		      bool *ret_exact)
+{
+	const struct hist_run *run = &plan->store->runs.item[index];
+	size_t gaining = 0;
+	size_t largest = 0;
+	np_ns saved = 0;
+
+	for (size_t i = 0; i < plan->store->repairs.count; i++) {
+		const struct hist_repair *repair = &plan->store->repairs.item[i];
+		size_t made;
+
+		if (repair->run != index || repair->saved == NP_UNKNOWN)
+			continue;
+		made = count_made(found, hist_text(plan->store, repair->repair));
+		gaining += made == 1 && (double)repair->saved >= LEAST_GAIN * (double)run->step;
+		largest = made > largest ? made : largest;
+		if (made > 0 && repair->saved > saved)
+			saved = repair->saved;
+	}
+	*ret_exact = largest >= gaining;
+	return (double)saved / (double)run->step;
+}
+
+static int take_run_together(struct plan *plan, uint32_t index, size_t most)
+{
+	const struct hist_run *run = &plan->store->runs.item[index];
+	struct hist_together *together = &plan->drain->together;
+	struct stand_ins found = { 0 };
+	double *share;
+	bool exact;
+	int rc = NP_OK;
+
+	if (run->step == NP_UNKNOWN || run->step <= 0)
+		return NP_OK;
+	for (size_t i = 0; i < plan->drain->list.count && i < most && rc == NP_OK; i++) {
+		if (plan->drain->list.item[i].action == HIST_DRAIN)
+			rc = find_stand_in(plan, run, &plan->drain->list.item[i], &found);
+	}
+	if (rc == NP_OK && found.list.count > 0) {
+		share = np_vec_add(&plan->scratch, plan->err);
+		rc = share ? NP_OK : NP_E_NOMEM;
+		if (share) {
+			*share = gain_of(plan, index, &found, &exact);
+			together->mean += *share;
+			together->exact += exact;
+		}
+	}
+	release_stand_ins(&found);
+	return rc;
+}
+
+static int plan_together(struct plan *plan, const struct hist_selection *selection, size_t most)
+{
+	struct hist_together *together = &plan->drain->together;
+	size_t machines = 0;
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < plan->drain->list.count && i < most; i++)
+		machines += plan->drain->list.item[i].action == HIST_DRAIN;
+	if (machines < 2)
+		return NP_OK;
+	plan->scratch.count = 0;
+	for (size_t i = 0; i < selection->runs.count && rc == NP_OK; i++)
+		rc = take_run_together(plan, selection->runs.item[i], most);
+	if (rc < 0 || plan->scratch.count == 0)
+		return rc;
+	together->machines = machines;
+	together->runs = plan->scratch.count;
+	together->mean /= (double)together->runs;
+	hist_sort(plan->scratch.item, together->runs);
+	together->low = hist_quantile(plan->scratch.item, together->runs, 0.1);
+	together->high = hist_quantile(plan->scratch.item, together->runs, 0.9);
+	return NP_OK;
+}
+
 int hist_drain_plan(const struct hist_store *store, const struct hist_selection *selection,
-		    struct hist_drain *ret, struct np_err *err)
+		    size_t most, struct hist_drain *ret, struct np_err *err)
 {
 	struct hist_drain drain = { .step = NP_UNKNOWN };
 	struct plan plan = { .store = store, .drain = &drain, .err = err };
@@ -352,6 +523,8 @@ int hist_drain_plan(const struct hist_store *store, const struct hist_selection 
 		rc = plan_machines(&plan);
 	if (rc == NP_OK)
 		rc = plan_links(&plan, selection);
+	if (rc == NP_OK)
+		rc = plan_together(&plan, selection, most);
 	drain.step = store->runs.item[selection->runs.item[selection->runs.count - 1]].step;
 	np_vec_release(&plan.gains);
 	np_vec_release(&plan.pairs);

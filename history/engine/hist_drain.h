@@ -12,6 +12,9 @@
  * part in, by the replay of those runs (npuprof/whatif.h). To be drained is one that is slow in
  * whatever role, by hist_effects_measure(); of the others the history cannot say that it is the
  * machine: they are to be tested. A device that explains its host stands for it.
+ *
+ * What several gain together is no sum: the slower of two hides the other. It is from replays of
+ * each run with all of its slowest machines repaired at once, in all combinations.
  */
 enum hist_action {
 	HIST_DRAIN,
@@ -41,15 +44,27 @@ struct hist_slow_link {
 	double share; /* of the speed of its peers, in the middle of its runs */
 };
 
+/* What those to be drained gain when all of them are. */
+struct hist_together {
+	size_t machines; /* 0: fewer than two are to be drained */
+	size_t runs;     /* that any of them took part in */
+	size_t exact;    /* of these, in which the replay had just them repaired; in others at least
+			  * what some of them gained */
+	double mean;     /* as of one candidate */
+	double low;
+	double high;
+};
+
 struct hist_drain {
 	NP_VEC(struct hist_candidate) list;  /* to be drained first, then by gain */
 	NP_VEC(struct hist_slow_link) links; /* the slowest first */
 	struct hist_effects effects;
-	np_ns step; /* of the newest run */
+	struct hist_together together; /* of those among the first `most` */
+	np_ns step;                    /* of the newest run */
 };
 
 int hist_drain_plan(const struct hist_store *store, const struct hist_selection *selection,
-		    struct hist_drain *ret, struct np_err *err) NP_MUST_USE;
+		    size_t most, struct hist_drain *ret, struct np_err *err) NP_MUST_USE;
 void hist_drain_release(struct hist_drain *drain);
 
 #endif /* HIST_DRAIN_H */

@@ -444,6 +444,75 @@ static int take_repairs(struct entry_work *entry)
 	return rc;
 }
 
+/* So many machines are repaired together, in all ways. */
+#define TOGETHER 5
+
+/* Those whose repair gains less alone are not tried with others. */
+#define TOGETHER_LEAST 0.001
+
+/* The ranks and hosts to try together: those that hide each other, then by their gain. */
+static size_t choose_together(const struct np_whatif *whatif, struct np_fix ret[TOGETHER])
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < whatif->team_count + whatif->rows.count && count < TOGETHER; i++) {
+		const struct np_whatif_row *row =
+			i < whatif->team_count ? NULL : &whatif->rows.item[i - whatif->team_count];
+		const struct np_fix *fix = row ? &row->fix : &whatif->team[i];
+		bool known = (fix->kind != NP_FIX_RANK && fix->kind != NP_FIX_HOST) ||
+			     (row && (double)row->saved < TOGETHER_LEAST * (double)whatif->step);
+
+		for (size_t j = 0; j < count && !known; j++)
+			known = ret[j].kind == fix->kind && strcmp(ret[j].what, fix->what) == 0;
+		if (!known)
+			ret[count++] = *fix;
+	}
+	return count;
+}
+
+static int take_set(struct entry_work *entry, const struct np_whatif_input *input,
+		    const struct np_fix *fixes, size_t count)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
+	struct hist_repair *one = np_vec_add(&entry->store->repairs, entry->err);
+	np_ns step;
+	int rc = one ? np_whatif_together(input, fixes, count, &step, entry->err) : NP_E_NOMEM;
+
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < count; i++) {
+		char fix[NP_FIX_TEXT + 16];
+
+		np_fix_format(&fixes[i], fix);
+		np_buf_printf(&text, "%s%s", i > 0 ? HIST_AND : "", fix);
+	}
+	one->saved = entry->analysis->whatif.step - step;
+	rc = np_buf_check(&text, entry->err);
+	return rc == NP_OK ? hist_intern(entry->store, text.text, &one->repair, entry->err) : rc;
+}
+
+/* What several machines gain together is not the sum of what each gains. */
+static int take_together(struct entry_work *entry)
+{
+	struct np_fix fixes[TOGETHER];
+	size_t count = choose_together(&entry->analysis->whatif, fixes);
+	const struct np_whatif_input input = np_analysis_repairs(entry->analysis, 1);
+	int rc = NP_OK;
+
+	for (unsigned set = 1; set < 1U << count && rc == NP_OK; set++) {
+		struct np_fix chosen[TOGETHER];
+		size_t members = 0;
+
+		for (unsigned i = 0; i < count; i++) {
+			if (set & 1U << i)
+				chosen[members++] = fixes[i];
+		}
+		if (members > 1)
+			rc = take_set(entry, &input, chosen, members);
+	}
+	return rc;
+}
+
 int hist_entry_make(const struct np_analysis *analysis, const struct np_frequencies *frequencies,
 		    const struct hist_entry_words *words, struct hist_store **ret,
 		    struct np_err *err)
@@ -462,6 +531,8 @@ int hist_entry_make(const struct np_analysis *analysis, const struct np_frequenc
 		rc = take_links(&entry);
 	if (rc == NP_OK)
 		rc = take_repairs(&entry);
+	if (rc == NP_OK)
+		rc = take_together(&entry);
 	if (rc < 0)
 		return rc;
 	*ret = store;

@@ -94,9 +94,12 @@ struct hist_link {
 	int64_t slow; /* 1, or 0 */
 };
 
+/* Between repairs that were made together. */
+#define HIST_AND "+"
+
 struct hist_repair {
 	uint32_t run;
-	np_str repair; /* "host:node-7" */
+	np_str repair; /* "host:node-7"; "rank:3+host:node-7" of several together */
 	np_ns saved;   /* of the step */
 };
 

@@ -30,10 +30,52 @@ double hist_quantile(const double *sorted, size_t count, double share)
 	return sorted[below] + (place - (double)below) * (sorted[below + 1] - sorted[below]);
 }
 
+/* Move values so that those before `place` are not above the one there, and those behind it not
+ * below (Hoare's selection): on average in time proportional to their number. */
+static void select_place(double *values, size_t count, size_t place)
+{
+	ptrdiff_t wanted = (ptrdiff_t)place;
+	ptrdiff_t low = 0;
+	ptrdiff_t high = (ptrdiff_t)count - 1;
+
+	while (low < high) {
+		double pivot = values[wanted];
+		ptrdiff_t i = low;
+		ptrdiff_t j = high;
+
+		while (i <= j) {
+			while (values[i] < pivot)
+				i++;
+			while (pivot < values[j])
+				j--;
+			if (i <= j) {
+				double value = values[i];
+
+				values[i++] = values[j];
+				values[j--] = value;
+			}
+		}
+		if (j < wanted)
+			low = i;
+		if (wanted < i)
+			high = j;
+	}
+}
+
 double hist_middle(double *values, size_t count)
 {
-	hist_sort(values, count);
-	return hist_quantile(values, count, 0.5);
+	size_t half = count / 2;
+	double below;
+
+	if (count == 0)
+		return (double)NAN;
+	select_place(values, count, half);
+	if (count % 2 != 0)
+		return values[half];
+	below = values[0];
+	for (size_t i = 1; i < half; i++)
+		below = values[i] > below ? values[i] : below;
+	return below + 0.5 * (values[half] - below);
 }
 
 /* The quantile of the normal distribution: Newton's method on its tail. */

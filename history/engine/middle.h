@@ -11,7 +11,7 @@
  * ===============================
  *
  * Between two middle values lies their mean: what is fitted must not lean to one side, as the
- * lower median of npuprof/robust.h does. Arrays are sorted in place; NaN without values.
+ * lower median of npuprof/robust.h does. Values are put into another order; NaN without any.
  */
 double hist_middle(double *values, size_t count);
 

@@ -38,7 +38,7 @@ struct fit {
 	double *scratch;
 	uint32_t *component;
 	size_t parts;
-	size_t left_out; /* this part of the runs does not count; SIZE_MAX: all do */
+	bool *ignored; /* observations of the part that is left out */
 };
 
 static uint32_t number_of(const struct hist_observation *one, enum dimension by)
@@ -46,9 +46,11 @@ static uint32_t number_of(const struct hist_observation *one, enum dimension by)
 	return by == BY_RUN ? one->run : by == BY_ROLE ? one->role : one->machine;
 }
 
-static bool counts(const struct fit *fit, uint32_t place)
+/* Leave a part of the runs out; SIZE_MAX: none. */
+static void leave_out(struct fit *fit, size_t part)
 {
-	return fit->left_out == SIZE_MAX || fit->list[place].run % fit->parts != fit->left_out;
+	for (size_t i = 0; i < fit->count; i++)
+		fit->ignored[i] = part != SIZE_MAX && fit->list[i].run % fit->parts == part;
 }
 
 /* --- preparing ------------------------------------------------------------------------------- */
@@ -87,10 +89,9 @@ static uint32_t root_of(uint32_t *parent, uint32_t node)
 	return node;
 }
 
-/* Roles, then machines, by what they met. */
-static size_t find_components(struct fit *fit)
+/* Roles, then machines, by what they met in the runs that are not left out. */
+static size_t find_components(const struct fit *fit, uint32_t *parent)
 {
-	uint32_t *parent = fit->component;
 	size_t roles = fit->index[BY_ROLE].count;
 	size_t nodes = roles + fit->index[BY_MACHINE].count;
 	size_t components = 0;
@@ -101,6 +102,8 @@ static size_t find_components(struct fit *fit)
 		uint32_t a = root_of(parent, fit->list[i].role);
 		uint32_t b = root_of(parent, (uint32_t)roles + fit->list[i].machine);
 
+		if (fit->ignored[i])
+			continue;
 		parent[a > b ? a : b] = a > b ? b : a;
 	}
 	for (size_t i = 0; i < nodes; i++) {
@@ -129,7 +132,7 @@ static void sweep_medians(struct fit *fit, enum dimension by)
 		size_t count = 0;
 
 		for (uint32_t i = index->first[number]; i < index->first[number + 1]; i++) {
-			if (counts(fit, index->order[i]))
+			if (!fit->ignored[index->order[i]])
 				fit->scratch[count++] = fit->rest[index->order[i]];
 		}
 		if (count > 0)
@@ -152,7 +155,7 @@ static double sweep_means(struct fit *fit, enum dimension by, double deviation)
 			double weight =
 				fabs(rest) <= FAR * deviation ? 1 : FAR * deviation / fabs(rest);
 
-			if (!counts(fit, index->order[i]))
+			if (fit->ignored[index->order[i]])
 				continue;
 			weights += weight;
 			sum += weight * rest;
@@ -170,7 +173,7 @@ static double deviation_of_rest(struct fit *fit)
 	size_t count = 0;
 
 	for (size_t i = 0; i < fit->count; i++) {
-		if (counts(fit, (uint32_t)i))
+		if (!fit->ignored[i])
 			fit->scratch[count++] = fabs(fit->rest[i]);
 	}
 	return count > 0 ? 1.4826 * hist_middle(fit->scratch, count) : 0;
@@ -201,19 +204,9 @@ static void level(struct fit *fit, enum dimension by)
 	}
 }
 
-static double fit_once(struct fit *fit)
+/* From where the effects are, to where the weighted means of what is left are 0. */
+static void settle(struct fit *fit, double deviation)
 {
-	double deviation;
-
-	for (size_t i = 0; i < fit->count; i++)
-		fit->rest[i] = fit->list[i].value;
-	for (int by = 0; by < DIMENSIONS; by++)
-		memset(fit->effect[by], 0, fit->index[by].count * sizeof(double));
-	for (int i = 0; i < MEDIAN_SWEEPS; i++) {
-		for (int by = 0; by < DIMENSIONS; by++)
-			sweep_medians(fit, (enum dimension)by);
-	}
-	deviation = deviation_of_rest(fit);
 	for (int i = 0; i < MEAN_SWEEPS; i++) {
 		double most = 0;
 
@@ -227,7 +220,39 @@ static double fit_once(struct fit *fit)
 	}
 	level(fit, BY_ROLE);
 	level(fit, BY_MACHINE);
+}
+
+static double fit_all(struct fit *fit)
+{
+	double deviation;
+
+	for (size_t i = 0; i < fit->count; i++)
+		fit->rest[i] = fit->list[i].value;
+	for (int by = 0; by < DIMENSIONS; by++)
+		memset(fit->effect[by], 0, fit->index[by].count * sizeof(double));
+	for (int i = 0; i < MEDIAN_SWEEPS; i++) {
+		for (int by = 0; by < DIMENSIONS; by++)
+			sweep_medians(fit, (enum dimension)by);
+	}
+	deviation = deviation_of_rest(fit);
+	settle(fit, deviation);
 	return deviation;
+}
+
+/*
+ * Without a part of the runs, from what was found with all: with weights that fall off as these do
+ * there is one solution, wherever the search begins.
+ */
+static void fit_again(struct fit *fit)
+{
+	for (size_t i = 0; i < fit->count; i++) {
+		const struct hist_observation *one = &fit->list[i];
+
+		fit->rest[i] = one->value - fit->effect[BY_RUN][one->run] -
+			       fit->effect[BY_ROLE][one->role] -
+			       fit->effect[BY_MACHINE][one->machine];
+	}
+	settle(fit, deviation_of_rest(fit));
 }
 
 /* --- results --------------------------------------------------------------------------------- */
@@ -258,13 +283,22 @@ static int measure_errors(struct fit *fit, struct hist_two_way *ret, struct np_e
 	static const enum dimension both[] = { BY_ROLE, BY_MACHINE };
 	size_t nodes = ret->role_count + ret->machine_count;
 	double *sum = calloc(2 * nodes + 1, sizeof(*sum));
+	uint32_t *parent = calloc(nodes + 1, sizeof(*parent));
 
-	if (!sum)
+	if (!sum || !parent) {
+		free(sum);
+		free(parent);
 		return np_fail_nomem(err, "effects");
-	for (fit->left_out = 0; fit->left_out < fit->parts; fit->left_out++) {
+	}
+	for (size_t part = 0; part < fit->parts; part++) {
 		size_t node = 0;
 
-		(void)fit_once(fit);
+		leave_out(fit, part);
+		/* What hangs on the runs that are left out shall not keep what they said of it. */
+		if (find_components(fit, parent) == ret->components)
+			fit_again(fit);
+		else
+			(void)fit_all(fit);
 		for (size_t d = 0; d < NP_COUNT(both); d++) {
 			for (size_t i = 0; i < fit->index[both[d]].count; i++, node++) {
 				sum[2 * node] += fit->effect[both[d]][i];
@@ -283,6 +317,7 @@ static int measure_errors(struct fit *fit, struct hist_two_way *ret, struct np_e
 		effect->error = sqrt((parts - 1) / parts * (squares > 0 ? squares : 0));
 	}
 	free(sum);
+	free(parent);
 	return NP_OK;
 }
 
@@ -294,6 +329,7 @@ static void release(struct fit *fit)
 		free(fit->effect[by]);
 	}
 	free(fit->rest);
+	free(fit->ignored);
 	free(fit->scratch);
 	free(fit->component);
 }
@@ -302,7 +338,7 @@ int hist_two_way_fit(const struct hist_observation *list, size_t count,
 		     const struct hist_two_way_sizes *sizes, struct hist_two_way *ret,
 		     struct np_err *err)
 {
-	struct fit fit = { .list = list, .count = count, .left_out = SIZE_MAX };
+	struct fit fit = { .list = list, .count = count };
 	struct hist_two_way found = { .role_count = sizes->roles,
 				      .machine_count = sizes->machines };
 	size_t nodes = sizes->roles + sizes->machines;
@@ -313,18 +349,19 @@ int hist_two_way_fit(const struct hist_observation *list, size_t count,
 	if (rc == NP_OK)
 		rc = make_index(&fit, BY_MACHINE, sizes->machines, err);
 	fit.rest = calloc(count + 1, sizeof(double));
+	fit.ignored = calloc(count + 1, sizeof(*fit.ignored));
 	fit.scratch = calloc(count + nodes + 1, sizeof(double));
 	fit.component = calloc(nodes + 1, sizeof(*fit.component));
 	found.roles = calloc(sizes->roles + 1, sizeof(*found.roles));
 	found.machines = calloc(sizes->machines + 1, sizeof(*found.machines));
-	if (rc == NP_OK &&
-	    (!fit.rest || !fit.scratch || !fit.component || !found.roles || !found.machines))
+	if (rc == NP_OK && (!fit.rest || !fit.ignored || !fit.scratch || !fit.component ||
+			    !found.roles || !found.machines))
 		rc = np_fail_nomem(err, "effects");
 	if (rc == NP_OK) {
 		fit.parts = sizes->runs < PARTS ? sizes->runs : PARTS;
 		found.parts = fit.parts;
-		found.components = find_components(&fit);
-		found.spread = fit_once(&fit);
+		found.components = find_components(&fit, fit.component);
+		found.spread = fit_all(&fit);
 		take_effects(&fit, BY_ROLE, found.roles);
 		take_effects(&fit, BY_MACHINE, found.machines);
 		if (fit.parts >= PARTS_LEAST)

@@ -243,6 +243,18 @@ int history_json_drain(const struct history_report *report, const struct hist_dr
 		np_jsonout_end(&out);
 	}
 	np_jsonout_end(&out);
+	if (drain->together.machines > 0) {
+		np_jsonout_object_line(&out, "together");
+		np_jsonout_integer(&out, "machines", (int64_t)drain->together.machines);
+		np_jsonout_real(&out, "gain_share", drain->together.mean);
+		np_jsonout_real(&out, "gain_low", drain->together.low);
+		np_jsonout_real(&out, "gain_high", drain->together.high);
+		np_jsonout_integer(&out, "runs", (int64_t)drain->together.runs);
+		np_jsonout_integer(&out, "runs_exact", (int64_t)drain->together.exact);
+		np_jsonout_end(&out);
+	} else {
+		np_jsonout_null(&out, "together");
+	}
 	np_jsonout_array(&out, "links");
 	for (size_t i = 0; i < drain->links.count; i++) {
 		const struct hist_slow_link *link = &drain->links.item[i];

@@ -435,6 +435,30 @@ static void say_first(struct np_buf *buf, const struct history_report *report,
 	       NP_SAID_SHARE(first->low), NP_SAID_SHARE(first->high));
 }
 
+static void say_together(struct np_buf *buf, const struct hist_drain *drain)
+{
+	const struct hist_together *together = &drain->together;
+	np_ns step = drain->step == NP_UNKNOWN ? NP_UNKNOWN
+					       : (np_ns)(together->mean * (double)drain->step);
+
+	if (together->machines == 0)
+		return;
+	if (together->exact == together->runs)
+		np_say(buf,
+		       "the {1} to drain together: {2} of the step ({3}) are expected, {4} to {5}\n",
+		       NP_SAID_INT((int64_t)together->machines), NP_SAID_SHARE(together->mean),
+		       NP_SAID_TIME(step), NP_SAID_SHARE(together->low),
+		       NP_SAID_SHARE(together->high));
+	else
+		np_say(buf,
+		       "the {1} to drain together: at least {2} of the step ({3}) are expected, {4} to "
+		       "{5}; all at once were replayed in {6} of {7} runs\n",
+		       NP_SAID_INT((int64_t)together->machines), NP_SAID_SHARE(together->mean),
+		       NP_SAID_TIME(step), NP_SAID_SHARE(together->low),
+		       NP_SAID_SHARE(together->high), NP_SAID_INT((int64_t)together->exact),
+		       NP_SAID_INT((int64_t)together->runs));
+}
+
 static const char *why(const struct hist_candidate *one)
 {
 	if (one->action == HIST_DRAIN)
@@ -511,6 +535,7 @@ int history_show_drain(const struct history_report *report, const struct hist_dr
 	int rc;
 
 	say_first(&section->text, report, drain);
+	say_together(&section->text, drain);
 	say_runs(&section->text, report);
 	rc = add_candidates(&page, report, drain, most, err);
 	say_links(&page, report, drain);

@@ -108,6 +108,31 @@ expect_stdout_has 'drain device 2 of host0 first:' 'slow in whatever role'
 run "$npuprof" history advise --store moved.db --lang zh
 expect_stdout_has '应先下线 host0 的设备 2'
 
+behaviour 'two devices that hide each other are drained together, with the gain of both'
+make both --seed 4 --slow-rank 1:1.3 --slow-rank 2:1.3
+"$npuprof" history add both --store both.db >/dev/null
+joint=$(sqlite3 both.db "SELECT repair FROM REPAIR WHERE repair IN ('rank:1+rank:2', 'rank:2+rank:1')")
+run "$npuprof" whatif -q -d both --fix rank:1 --fix rank:2 -f json
+expect_equal "$(sqlite3 both.db "SELECT saved_ns FROM REPAIR WHERE repair = '$joint'")" \
+	"$(sqlite3 :memory: "SELECT readfile('stdout') ->> '\$.together.saved_ns'")"
+for i in {2..12}; do
+	sqlite3 both.db "INSERT INTO RUN SELECT $i, 'f$i', job, dir, captured + $i, added, program, device, world, ranks, steps, step_ns,
+		basis, verdict, what, sentence FROM RUN WHERE id = 1;
+		INSERT INTO RANK SELECT $i, (rank * (1 + 2 * ($i % 2)) + $i / 2) % 4, host, device, stage, tp, dp, ep, step_ns,
+		computing_ns * (1 + (rank * $i % 7) / 2000.0), wait_ns, transfer_ns, idle_ns, charge_ns, mhz FROM RANK WHERE run = 1;
+		INSERT INTO REPAIR SELECT $i, 'rank:' || (SELECT rank FROM RANK WHERE run = $i AND device = 1) || '+rank:' ||
+		(SELECT rank FROM RANK WHERE run = $i AND device = 2), saved_ns FROM REPAIR WHERE run = 1 AND repair = '$joint';"
+done
+run "$npuprof" history advise --store both.db -f json
+expect_equal "$(sqlite3 :memory: "SELECT readfile('stdout') ->> '\$.together.machines', readfile('stdout') ->> '\$.together.runs_exact'")" '2|12'
+cp stdout advice.json
+run python3 "$NPUPROF_SOURCE/tests/cli/json_schema.py" "$NPUPROF_SOURCE/doc/schema" advice.json
+expect_exit 0
+run "$npuprof" history advise --store both.db
+expect_stdout_has 'the 2 to drain together: ' 'of the step ('
+run "$npuprof" history advise --store both.db --hosts 1
+expect_stdout_lacks 'together'
+
 behaviour 'a run is judged against earlier ones, also by compare'
 run "$npuprof" history judge one --store moved.db
 expect_exit 3

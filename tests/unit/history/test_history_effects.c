@@ -3,6 +3,8 @@
 #include "history/engine/hist_effects.h"
 
 #include "history/engine/hist_drain.h"
+#include "history/engine/middle.h"
+#include "history/engine/two_way.h"
 
 #include "np_noise.h"
 
@@ -217,7 +219,7 @@ static struct hist_drain plan(const struct hist_store *store)
 	struct hist_drain drain = { 0 };
 	struct np_err err = NP_ERR_INIT;
 
-	assert_ok(hist_drain_plan(store, &selection, &drain, &err), err);
+	assert_ok(hist_drain_plan(store, &selection, 5, &drain, &err), err);
 	hist_selection_release(&selection);
 	return drain;
 }
@@ -249,6 +251,119 @@ static void a_device_that_was_always_in_one_role_is_only_to_be_tested(void **sta
 	assert_int_equal(drain.list.item[0].action, HIST_TEST);
 	hist_drain_release(&drain);
 	hist_store_free(store);
+}
+
+static void add_repair(struct hist_store *store, uint32_t run, const char *text, np_ns saved)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct hist_repair *repair = np_vec_add(&store->repairs, &err);
+
+	assert_non_null(repair);
+	repair->run = run;
+	repair->saved = saved;
+	assert_ok(hist_intern(store, text, &repair->repair, &err), err);
+}
+
+/* The rank that was on a machine in a run. */
+static long long rank_on(const struct hist_store *store, uint32_t run, size_t machine)
+{
+	char host[32];
+
+	(void)snprintf(host, sizeof(host), "node-%zu", machine / DEVICES);
+	for (size_t i = run * RANKS; i < (run + 1) * RANKS; i++) {
+		if (store->ranks.item[i].device == (int64_t)(machine % DEVICES) &&
+		    strcmp(hist_text(store, store->ranks.item[i].host), host) == 0)
+			return (long long)store->ranks.item[i].rank;
+	}
+	fail();
+	return -1;
+}
+
+/* Both are 5 % slow, so that alone neither gains; the replay of most runs had both repaired. */
+static void devices_that_hide_each_other_are_drained_together(void **state)
+{
+	struct hist_store *store =
+		make_world(&(struct world){ .shuffled = true, .machine = 0.05 }, RUNS, 6);
+	struct hist_drain drain;
+
+	(void)state;
+	store->repairs.count = 0;
+	for (uint32_t run = 0; run < RUNS; run++) {
+		long long one = rank_on(store, run, SLOW_MACHINE);
+		long long other = rank_on(store, run, SLOW_MACHINE + 1);
+		char text[64];
+
+		for (size_t i = run * RANKS; i < (run + 1) * RANKS; i++) {
+			if (store->ranks.item[i].rank == other)
+				store->ranks.item[i].computing +=
+					store->ranks.item[i].computing / 20;
+		}
+		(void)snprintf(text, sizeof(text), "rank:%lld", one);
+		add_repair(store, run, text, run < 3 ? 1000000 : 50000);
+		(void)snprintf(text, sizeof(text), "rank:%lld", other);
+		add_repair(store, run, text, run < 3 ? 1000000 : 40000);
+		(void)snprintf(text, sizeof(text), "rank:%lld+rank:%lld", one, other);
+		/* As by a version that did not try several. */
+		if (run >= 3)
+			add_repair(store, run, text, 4000000);
+	}
+	drain = plan(store);
+	assert_int_equal(drain.list.count, 2);
+	assert_int_equal(drain.together.machines, 2);
+	assert_int_equal(drain.together.runs, RUNS);
+	assert_int_equal(drain.together.exact, RUNS - 3);
+	/* 3 runs of 1 % at least, 27 of 4 % */
+	assert_near(drain.together.mean, (3 * 0.01 + 27 * 0.04) / 30, 1e-9);
+	hist_drain_release(&drain);
+	hist_store_free(store);
+}
+
+/* Two pairs of devices, of which one is 10 % slow; ranks changed from pair to pair in one run only.
+ */
+static void what_hangs_on_one_run_is_uncertain(void **state)
+{
+	struct hist_observation list[20 * 4];
+	struct hist_two_way fit;
+	struct np_err err = NP_ERR_INIT;
+	uint64_t seed = 3;
+
+	(void)state;
+	for (uint32_t run = 0; run < 20; run++) {
+		for (uint32_t role = 0; role < 4; role++) {
+			uint32_t machine = run == 7 ? (role + 2) % 4 : role ^ (run & 1);
+
+			list[4 * run + role] =
+				(struct hist_observation){ run, role, machine,
+							   18 + (machine >= 2 ? log(1.1) : 0) +
+								   0.002 * noise_normal(&seed) };
+		}
+	}
+	assert_ok(hist_two_way_fit(list, 80, &(struct hist_two_way_sizes){ 20, 4, 4 }, &fit, &err),
+		  err);
+	assert_true(fit.machines[3].told);
+	assert_true(fabs(fit.machines[3].share - 0.05) < 0.01);
+	assert_true(fit.machines[3].error > 0.03);
+	hist_two_way_release(&fit);
+}
+
+static void the_middle_is_that_of_the_sorted_values(void **state)
+{
+	double values[40];
+	double sorted[40];
+	uint64_t seed = 5;
+
+	(void)state;
+	for (size_t count = 1; count <= 40; count++) {
+		for (int kinds = 1; kinds <= 30; kinds += 7) {
+			for (size_t i = 0; i < count; i++)
+				values[i] = sorted[i] =
+					(double)np_random_below(&seed, (size_t)kinds);
+			hist_sort(sorted, count);
+			assert_true(fabs(hist_middle(values, count) -
+					 hist_quantile(sorted, count, 0.5)) < 1e-9);
+		}
+	}
+	assert_true(isnan(hist_middle(values, 0)));
 }
 
 static void a_host_all_of_whose_devices_are_slow_is_named_instead_of_them(void **state)
@@ -284,6 +399,9 @@ int main(void)
 		cmocka_unit_test(without_reshuffling_nothing_is_told),
 		cmocka_unit_test(few_runs_name_nobody),
 		cmocka_unit_test(the_slow_device_is_drained_with_the_gain_of_its_runs),
+		cmocka_unit_test(devices_that_hide_each_other_are_drained_together),
+		cmocka_unit_test(what_hangs_on_one_run_is_uncertain),
+		cmocka_unit_test(the_middle_is_that_of_the_sorted_values),
 		cmocka_unit_test(a_device_that_was_always_in_one_role_is_only_to_be_tested),
 		cmocka_unit_test(a_host_all_of_whose_devices_are_slow_is_named_instead_of_them),
 	};
