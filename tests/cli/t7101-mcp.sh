@@ -24,6 +24,55 @@ cat >"$work/client.py" <<'EOF'
 import json, subprocess, sys
 META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {},
         "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"}}
+# Which members a message of either revision has to have, with their types: what the published schemas of the protocol require.
+TEXT, NUMBER, OBJECT, LIST, ID = (str,), (int, float), (dict,), (list,), (str, int)
+KEPT = {"ttlMs": NUMBER, "cacheScope": TEXT}
+SELF = {"name": TEXT, "version": TEXT}
+RESULTS = {
+    "server/discover": {"supportedVersions": LIST, "capabilities": OBJECT, **KEPT},
+    "initialize": {"protocolVersion": TEXT, "capabilities": OBJECT, "serverInfo": OBJECT},
+    "ping": {},
+    "tools/list": {"tools": LIST, **KEPT},
+    "tools/call": {"content": LIST},
+    "resources/list": {"resources": LIST, **KEPT},
+    "resources/templates/list": {"resourceTemplates": LIST, **KEPT},
+    "resources/read": {"contents": LIST, **KEPT},
+    "subscriptions/listen": {},
+}
+ELEMENTS = {"tools": {"name": TEXT, "inputSchema": OBJECT}, "resources": {"name": TEXT, "uri": TEXT}, "resourceTemplates": {"name": TEXT, "uriTemplate": TEXT},
+            "contents": {"uri": TEXT, "text": TEXT}, "content": {"type": TEXT, "text": TEXT}}
+NOTES = {"notifications/progress": {"progressToken": ID, "progress": NUMBER}, "notifications/subscriptions/acknowledged": {"notifications": OBJECT}}
+def need(value, members, where):
+    for name, types in members.items():
+        assert name in value, (where, name)
+        assert isinstance(value[name], types) and not isinstance(value[name], bool), (where, name, value[name])
+def check(answer, method, modern):
+    need(answer, {"jsonrpc": TEXT}, "message")
+    assert answer["jsonrpc"] == "2.0"
+    if "method" in answer:
+        assert "id" not in answer
+        need(answer["params"], NOTES[answer["method"]], answer["method"])
+        listened = answer["method"] == "notifications/subscriptions/acknowledged"
+        assert ("io.modelcontextprotocol/subscriptionId" in answer["params"].get("_meta", {})) == listened
+        return
+    if "error" in answer:
+        need(answer["error"], {"code": (int,), "message": TEXT}, "error")
+        if answer["error"]["code"] == -32022:
+            need(answer["error"]["data"], {"supported": LIST, "requested": TEXT}, "error")
+        return
+    need(answer, {"id": ID, "result": OBJECT}, "message")
+    result = answer["result"]
+    needed = RESULTS[method]
+    need(result, {"resultType": TEXT, **needed} if modern else {k: v for k, v in needed.items() if k not in KEPT}, method)
+    if modern:
+        need(result["_meta"]["io.modelcontextprotocol/serverInfo"], SELF, "serverInfo")
+        assert result.get("cacheScope", "private") in ("private", "public") and result.get("ttlMs", 0) >= 0
+    if "serverInfo" in result:
+        need(result["serverInfo"], SELF, "serverInfo")
+    for name, members in ELEMENTS.items():
+        for element in result.get(name, []):
+            need(element, members, name)
+    assert all(t["inputSchema"]["type"] == "object" for t in result.get("tools", []))
 class Talk:
     def __init__(self, npuprof, *args, modern=True):
         self.process = subprocess.Popen([npuprof, "mcp", *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -44,6 +93,7 @@ class Talk:
         self.send({"jsonrpc": "2.0", "id": self.number, "method": method, "params": {**(params or {}), **({"_meta": meta} if meta else {})}})
         while True:
             answer = self.hear()
+            check(answer, method, self.modern)
             if "method" in answer:
                 self.notes.append(answer)
                 continue
@@ -74,7 +124,7 @@ EOF
 cat >"$work/conversation.py" <<'EOF'
 import json, os, sys
 sys.path.insert(0, os.path.dirname(__file__))
-from client import Talk
+from client import META, Talk, check
 npuprof, data, work, era = sys.argv[1:]
 load = lambda name: json.load(open(f"{work}/{name}.json"))
 talk = Talk(npuprof, "-d", data, modern=era == "2026-07-28")
@@ -90,6 +140,7 @@ tools = talk.result("tools/list")
 print("tools", *[t["name"] for t in tools["tools"]])
 print("schemas", all(t["inputSchema"]["type"] == "object" and t["description"] for t in tools["tools"]),
       ("ttlMs" in tools and "cacheScope" in tools) == talk.modern)
+assert talk.result("resources/templates/list")["resourceTemplates"] == []
 [guide] = talk.result("resources/list")["resources"]
 [contents] = talk.result("resources/read", {"uri": guide["uri"]})["contents"]
 print("resource", guide["uri"], contents["uri"] == guide["uri"], len(contents["text"]) > 500)
@@ -111,6 +162,19 @@ while True:
     cursor = page.get("next_cursor")
     if not cursor:
         break
+# What is refused has the members of an error, and a version that is not spoken says which are.
+talk.ask("tools/call", {"name": "none"})
+talk.ask("resources/read", {"uri": "npuprof://none"})
+talk.ask("none/such")
+if talk.modern:
+    talk.send({"jsonrpc": "2.0", "id": "old", "method": "tools/list",
+               "params": {"_meta": {**META, "io.modelcontextprotocol/protocolVersion": "2024-11-05"}}})
+    refused = talk.hear()
+    check(refused, None, True)
+    assert refused["error"]["code"] == -32022 and refused["error"]["data"]["requested"] == "2024-11-05"
+    talk.send({"jsonrpc": "2.0", "id": "stream", "method": "subscriptions/listen", "params": {"_meta": META, "notifications": {"toolsListChanged": True}}})
+    check(talk.hear(), "subscriptions/listen", True)
+    talk.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "stream"}})
 print("slice", events == [e for e in load("slice") if e["ph"] != "M" and e.get("cat") == "wait"], len(events) == page["total"])
 print("status", *talk.end())
 EOF

@@ -19,6 +19,16 @@ static int echo(struct mcp_call *call, struct np_buf *ret, struct np_err *err)
 	const char *word = np_json_text(np_json_member(call->arguments, "word"));
 
 	talk->runs++;
+	/* As if the other thread had heard it while this one is at work. */
+	if (word && strcmp(word, "cancel") == 0) {
+		static const char line[] =
+			"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
+			"\"params\":{\"requestId\":1,\"reason\":\"too slow\"}}";
+
+		assert_false(mcp_call_cancelled(call));
+		assert_null(mcp_server_hear(talk->server, line, strlen(line)));
+		assert_true(mcp_call_cancelled(call));
+	}
 	mcp_call_progress(call, "half", 1, 2);
 	mcp_call_progress(call, "half again", 1, 2);
 	mcp_call_progress(call, "all", 2, 2);
@@ -319,6 +329,27 @@ static void a_request_that_was_taken_back_is_not_answered(void **state)
 	assert_has(say(talk, request), "\"isError\":false");
 }
 
+static void a_request_that_is_taken_back_while_a_tool_runs_is_never_answered(void **state)
+{
+	struct talk *talk = *state;
+
+	assert_string_equal(
+		say(talk,
+		    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":"
+		    "{\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+		    "\"io.modelcontextprotocol/clientCapabilities\":{},\"progressToken\":\"p\"},"
+		    "\"name\":\"echo\",\"arguments\":{\"word\":\"cancel\"}}}"),
+		"");
+	assert_int_equal(talk->runs, 1);
+	/* What was answered, and what never was asked, cannot be taken back: no word about it. */
+	assert_string_equal(say(talk, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
+				      "\"params\":{\"requestId\":1}}"),
+			    "");
+	assert_has(say(talk,
+		       MODERN("tools/call", ",\"name\":\"echo\",\"arguments\":{\"word\":\"hi\"}")),
+		   "\"isError\":false");
+}
+
 static void what_is_listened_to_begins_at_once_and_ends_with_the_client(void **state)
 {
 	struct talk *talk = *state;
@@ -356,6 +387,7 @@ int main(void)
 		in_talk(a_resource_that_is_not_there_has_the_code_of_the_revision),
 		in_talk(progress_is_told_to_who_asks_and_only_grows),
 		in_talk(a_request_that_was_taken_back_is_not_answered),
+		in_talk(a_request_that_is_taken_back_while_a_tool_runs_is_never_answered),
 		in_talk(what_is_listened_to_begins_at_once_and_ends_with_the_client),
 	};
 
