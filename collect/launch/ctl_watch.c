@@ -37,6 +37,7 @@ struct window_state {
 	size_t open;
 	size_t raw; /* closed, and not exported */
 	np_ns newest;
+	np_ns cost; /* what opening and closing its profile took of the rank where it took most */
 	NP_VEC(char *) dirs; /* those that are raw */
 };
 
@@ -47,15 +48,40 @@ static void release_state(struct window_state *state)
 	np_vec_release(&state->dirs);
 }
 
-/* "open", "closed" or "failed", by the file that the library keeps in the rank's directory. */
-static bool is_open(const char *file)
+/* From the first call of AscendCL to where the window is open, and from where it ends to the last.
+ */
+static np_ns cost_of(const struct np_json *doc)
+{
+	const struct np_json *window = np_json_member(doc, "window");
+	const struct np_json *codes = np_json_member(doc, "prof_codes");
+	size_t count = np_json_count(codes);
+	int64_t first;
+	int64_t last;
+	int64_t open;
+	int64_t closed;
+
+	if (count == 0 ||
+	    !np_json_integer(np_json_member(np_json_item(codes, 0), "at_ns"), &first) ||
+	    !np_json_integer(np_json_member(np_json_item(codes, count - 1), "at_ns"), &last) ||
+	    !np_json_integer(np_json_member(window, "open_ns"), &open) ||
+	    !np_json_integer(np_json_member(window, "close_ns"), &closed) || first > open ||
+	    last < closed)
+		return 0;
+	return open - first + last - closed;
+}
+
+/* Is a rank still recording, by the file that the library keeps in its directory? */
+static bool is_open(const char *file, np_ns *cost)
 {
 	NP_CLEANUP(np_json_freep) struct np_json *doc = NULL;
 	const char *state;
+	np_ns own;
 
 	if (np_json_read_file(file, RANK_FILE_BYTES, &doc, NULL) < 0)
 		return true;
 	state = np_json_text(np_json_member(doc, "state"));
+	own = cost_of(doc);
+	*cost = own > *cost ? own : *cost;
 	return !state || strcmp(state, "open") == 0;
 }
 
@@ -72,7 +98,7 @@ static int add_rank(struct window_state *state, const char *dir, struct np_err *
 
 		state->ranks++;
 		state->newest = changed > state->newest ? changed : state->newest;
-		if (is_open(file))
+		if (is_open(file, &state->cost))
 			state->open++;
 		else if (!np_is_directory(output)) {
 			state->raw++;
@@ -169,6 +195,16 @@ static int run_export(const struct job_watch *watch, const struct window_state *
 	return rc;
 }
 
+static void say_cost(const char *dir, np_ns cost)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
+
+	np_text_duration(&text, cost);
+	if (cost > 0 && !text.failed)
+		(void)np_report(0, "%s: opening and closing its profile took a rank %s at most",
+				np_text_last_part(dir), text.text);
+}
+
 /* Export a window when every rank has closed its profile and nothing happens any more. */
 static int bring(struct job_watch *watch, const char *dir, struct np_err *err)
 {
@@ -181,9 +217,13 @@ static int bring(struct job_watch *watch, const char *dir, struct np_err *err)
 		release_state(&state);
 		return rc;
 	}
-	if (np_realtime_ns() - state.newest < settle)
+	if (np_realtime_ns() - state.newest < settle) {
 		watch->left = true;
-	else if (run_export(watch, &state, &why) < 0) {
+		release_state(&state);
+		return NP_OK;
+	}
+	say_cost(dir, state.cost);
+	if (run_export(watch, &state, &why) < 0) {
 		/* Some of its ranks may have been exported all the same. */
 		(void)np_report(0, "%s: %s", np_text_last_part(dir), why.text);
 		rc = note_tried(watch, dir, err);

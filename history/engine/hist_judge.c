@@ -14,6 +14,10 @@
 /* Runs scatter as Student's distribution with so many degrees of freedom does. */
 #define TAILS 5
 
+/* What differs by less than this part of the step is as usual, however little it scatters, unless a
+ * gate names it. */
+#define LEAST_CHANGE 0.001
+
 /* Leaves shorter than this part of the step are not judged unless a gate names them. */
 #define LEAST_PART 0.005
 
@@ -31,7 +35,7 @@ static int by_name_of(const struct hist_store *store, const char *name, uint32_t
 }
 
 static int judge_figure(const struct hist_store *store, const struct hist_selection *selection,
-			struct hist_judged *one, struct np_err *err)
+			np_ns step, struct hist_judged *one, struct np_err *err)
 {
 	double *past = calloc(selection->runs.count + 1, sizeof(*past));
 	double scatter;
@@ -63,6 +67,8 @@ static int judge_figure(const struct hist_store *store, const struct hist_select
 	 * runs there are, their tails are heavy. */
 	freedom = one->runs / 3 < TAILS ? one->runs / 3 : TAILS;
 	scatter *= hist_student(HIST_JUDGE_ERROR / 2, freedom) * sqrt(1 + 1.57 / (double)one->runs);
+	if (step != NP_UNKNOWN && !isfinite(one->allowed) && scatter < LEAST_CHANGE * (double)step)
+		scatter = LEAST_CHANGE * (double)step;
 	one->low = one->middle - scatter;
 	one->high = one->middle + scatter;
 	one->unusual = (double)one->time > one->high || (double)one->time < one->low;
@@ -171,7 +177,7 @@ int hist_judge(const struct hist_store *store, const struct hist_selection *sele
 	for (size_t i = 0; i < judgement.list.count && rc == NP_OK; i++) {
 		struct hist_judged *one = &judgement.list.item[i];
 
-		rc = judge_figure(store, selection, one, err);
+		rc = judge_figure(store, selection, entry->runs.item[0].step, one, err);
 		one->failed = isfinite(one->allowed) && one->unusual &&
 			      (double)one->time > one->middle * (1 + one->allowed);
 		judgement.failed |= one->failed;

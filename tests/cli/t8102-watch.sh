@@ -161,6 +161,23 @@ expect_exit 0
 expect_equal "$(lines 'd["window"]' | tr ' ' '\n' | sort -V | tr '\n' ' ')" "$(printf 'w%s ' {1..24})"
 expect_equal "$(sqlite3 runs.db 'SELECT count(*), count(DISTINCT fingerprint) FROM RUN')" '24|24'
 
+behaviour 'memory does not grow with the windows'
+# most <windows>: kilobytes that a watch of so many windows had at most
+most() {
+	rm -rf few other.db
+	mkdir few
+	for ((i = 1; i <= $1; i++)); do
+		cp -rl "in/w$i" few/
+	done
+	python3 -c 'import resource, subprocess, sys
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$npuprof" watch few --store other.db --settle 0 --once
+}
+one=$(most 1)
+all=$(most 24)
+# What SQLite keeps of a store is bounded, and a name for each window is kept.
+[[ $(nm -D "$npuprof" 2>/dev/null) == *__asan_init* ]] || expect "$one kB became $all kB" test "$all" -lt $((one + 2048))
+
 behaviour 'a signal ends it when the window in hand is done'
 cp -r model in/w25
 "${watch[@]}" --interval 1000 >/dev/null 2>err &

@@ -102,6 +102,51 @@ static void unusual_but_allowed_passes(void **state)
 	hist_judgement_release(&judgement);
 }
 
+static void add_idle(struct hist_store *store, size_t run, np_ns time)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct hist_figure *figure = np_vec_add(&store->figures, &err);
+
+	assert_non_null(figure);
+	*figure = (struct hist_figure){ .run = (uint32_t)run, .time = time };
+	assert_ok(hist_intern(store, "idle", &figure->name, &err), err);
+}
+
+/* 1 % of the step that is always the same to 100 ns, and 1 us more this time. */
+static void what_hardly_changes_the_step_is_as_usual_unless_a_gate_names_it(void **state)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct hist_store *store = hist_store_new(&err);
+	struct hist_store *entry = hist_store_new(&err);
+	struct hist_selection selection = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < 20; i++) {
+		add_run(store, STEP);
+		store->runs.item[i].step = (np_ns)STEP;
+		add_idle(store, i, 1000000 + (np_ns)(i % 2) * 100);
+	}
+	add_run(entry, STEP);
+	entry->runs.item[0].step = (np_ns)STEP;
+	add_idle(entry, 0, 1010000);
+	assert_ok(hist_select(store, &(struct hist_choice){ 0 }, &selection, &err), err);
+	for (int gated = 0; gated < 2; gated++) {
+		struct hist_judgement judgement = { 0 };
+		bool unusual = false;
+
+		assert_ok(hist_judge(store, &selection, entry, gated ? "idle>0.5%" : NULL,
+				     &judgement, &err),
+			  err);
+		for (size_t i = 0; i < judgement.list.count; i++)
+			unusual |= judgement.list.item[i].unusual;
+		assert_int_equal(unusual, gated);
+		hist_judgement_release(&judgement);
+	}
+	hist_selection_release(&selection);
+	hist_store_free(store);
+	hist_store_free(entry);
+}
+
 static void too_few_runs_withhold_the_judgement(void **state)
 {
 	struct hist_judgement judgement = judge(HIST_JUDGE_LEAST - 1, STEP * 2, "step>2%", 3);
@@ -139,6 +184,7 @@ int main(void)
 		cmocka_unit_test(a_run_that_is_slower_fails_the_gate),
 		cmocka_unit_test(more_than_allowed_but_usual_passes),
 		cmocka_unit_test(unusual_but_allowed_passes),
+		cmocka_unit_test(what_hardly_changes_the_step_is_as_usual_unless_a_gate_names_it),
 		cmocka_unit_test(too_few_runs_withhold_the_judgement),
 		cmocka_unit_test(conditions_that_mean_nothing_are_refused),
 	};
