@@ -104,7 +104,7 @@ static int collect(const struct np_cluster *cluster, const struct np_communicato
 		for (size_t j = 0; rank && j < rank->links.count && rc == NP_OK; j++) {
 			const struct np_link *link = &rank->links.item[j];
 
-			if (link->step != NP_NO_STEP &&
+			if (np_vendor_step(rank, link->step) != NP_NO_STEP &&
 			    rank->groups.item[link->group].hash == communicator->hash)
 				rc = add_link(cluster, communicator, rank, link, entries, err);
 		}

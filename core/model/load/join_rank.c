@@ -295,13 +295,20 @@ static uint32_t *sorted_by_name(const struct np_rank *rank)
 	return order;
 }
 
-/* The operators of `from` among those of `to`: equal names, in the order of time. */
-static void pair_ops(const struct np_rank *from, const uint32_t *from_order,
-		     const struct np_rank *to, const uint32_t *to_order, uint32_t *place)
+/*
+ * The operators of `from` among those of `to`: equal names, in the order of time. `ret` is freed
+ * by the caller; NP_LEAF_NOBODY for one that is not there.
+ */
+static int pair_ops(const struct np_rank *from, const struct np_rank *to, uint32_t **ret,
+		    struct np_err *err)
 {
+	uint32_t *place = malloc((from->ops.count + 1) * sizeof(*place));
+	uint32_t *from_order = sorted_by_name(from);
+	uint32_t *to_order = sorted_by_name(to);
+	bool room = place && from_order && to_order;
 	size_t j = 0;
 
-	for (size_t i = 0; i < from->ops.count; i++) {
+	for (size_t i = 0; room && i < from->ops.count; i++) {
 		np_str name = from->ops.item[from_order[i]].name;
 
 		while (j < to->ops.count && to->ops.item[to_order[j]].name < name)
@@ -310,6 +317,14 @@ static void pair_ops(const struct np_rank *from, const uint32_t *from_order,
 		if (j < to->ops.count && to->ops.item[to_order[j]].name == name)
 			place[from_order[i]] = to_order[j++];
 	}
+	free(from_order);
+	free(to_order);
+	if (room) {
+		*ret = place;
+		return NP_OK;
+	}
+	free(place);
+	return np_fail_nomem(err, "communication operators");
 }
 
 /*
@@ -337,22 +352,15 @@ static void use_exact_starts(const struct np_rank *from, struct np_rank *to, con
 static int move_to_ops(struct np_activity *activity, const struct np_rank *from, struct np_rank *to,
 		       struct np_err *err)
 {
-	uint32_t *place = malloc((from->ops.count + 1) * sizeof(*place));
-	uint32_t *from_order = sorted_by_name(from);
-	uint32_t *to_order = sorted_by_name(to);
-	int rc = NP_OK;
+	uint32_t *place = NULL;
+	int rc = pair_ops(from, to, &place, err);
 
-	if (place && from_order && to_order) {
-		pair_ops(from, from_order, to, to_order, place);
-		np_activity_move_ops(activity, place);
-		use_exact_starts(from, to, place);
-	} else {
-		rc = np_fail_nomem(err, "communication operators");
-	}
+	if (rc < 0)
+		return rc;
+	np_activity_move_ops(activity, place);
+	use_exact_starts(from, to, place);
 	free(place);
-	free(from_order);
-	free(to_order);
-	return rc;
+	return NP_OK;
 }
 
 /* The cell of `from` for a time of `rank`, or its number of cells. */
@@ -524,32 +532,73 @@ static int take_links(struct np_rank *to, struct np_rank *from, struct np_err *e
  */
 static int take_moved(struct np_rank *rank, struct np_rank *fresh, struct np_err *err)
 {
-	uint32_t *place;
-	uint32_t *from_order;
-	uint32_t *to_order;
-	int rc = NP_OK;
+	uint32_t *place = NULL;
+	int rc;
 
 	if (rank->sizes_known || rank->bands.count > 0 || rank->ops.count == 0 ||
 	    fresh->bands.count == 0)
 		return NP_OK;
-	place = malloc((fresh->ops.count + 1) * sizeof(*place));
-	from_order = sorted_by_name(fresh);
-	to_order = sorted_by_name(rank);
-	if (!place || !from_order || !to_order)
-		rc = np_fail_nomem(err, "communication operators");
-	if (rc == NP_OK) {
-		pair_ops(fresh, from_order, rank, to_order, place);
+	rc = pair_ops(fresh, rank, &place, err);
+	if (rc == NP_OK)
 		rc = take_bands(rank, fresh, place, err);
-	}
 	if (rc == NP_OK && rank->vendor_times.count == 0)
 		rc = take_vendor_times(rank, fresh, place, err);
 	free(place);
-	free(from_order);
-	free(to_order);
 	rank->sizes_known = rank->bands.count > 0;
 	if (rc == NP_OK && rank->links.count == 0)
 		rc = take_links(rank, fresh, err);
 	return rc == NP_OK && rank->sizes_known ? sum_again(rank, err) : rc;
+}
+
+/* --- iterations that were found --------------------------------------------------------------- */
+
+/* The step in whose window an operator starts. */
+static uint32_t step_at(const struct np_rank *rank, np_ns start)
+{
+	for (size_t i = 0; i < rank->steps.count; i++) {
+		if (start >= rank->steps.item[i].begin && start < rank->steps.item[i].end)
+			return (uint32_t)i;
+	}
+	return NP_NO_STEP;
+}
+
+/* Operators that `rank` has as well are where it has them: its starts are exact. */
+static int restep_ops(const struct np_rank *rank, struct np_rank *fresh, struct np_err *err)
+{
+	uint32_t *place = NULL;
+	int rc = pair_ops(fresh, rank, &place, err);
+
+	for (size_t i = 0; i < fresh->ops.count && rc == NP_OK; i++) {
+		struct np_comm_op *op = &fresh->ops.item[i];
+
+		op->step = place[i] == NP_LEAF_NOBODY ? step_at(rank, op->start)
+						      : rank->ops.item[place[i]].step;
+	}
+	free(place);
+	return rc;
+}
+
+/*
+ * What the vendor derived knows no iterations but those that are marked, and has all in one step.
+ * Where iterations were found in the table of kernels its operators belong to these; sums over
+ * links, which no operator tells apart, belong to none.
+ */
+static int use_found_iterations(const struct np_rank *rank, struct np_rank *fresh,
+				struct np_err *err)
+{
+	int rc;
+
+	if (rank->steps_from != NP_STEPS_PERIOD || fresh->steps.count != 1 ||
+	    fresh->steps.item[0].id != NP_STR_NONE)
+		return NP_OK;
+	rc = restep_ops(rank, fresh, err);
+	for (size_t i = 0; i < fresh->links.count; i++)
+		fresh->links.item[i].step = NP_NO_STEP;
+	fresh->steps.count = 0;
+	if (rc == NP_OK)
+		rc = add_steps_of(fresh, rank, err);
+	fresh->comm_steps.count = 0;
+	return rc < 0 ? rc : np_load_comm_steps(fresh, err);
 }
 
 /* --- everything ------------------------------------------------------------------------------ */
@@ -564,7 +613,9 @@ static int join_measures(struct np_rank *rank, struct np_rank *fresh, const char
 
 	np_load_check(rank, fresh, path, strings);
 	take_device(rank, fresh);
-	rc = join_activity(rank, fresh, times, ops, err);
+	rc = ops ? use_found_iterations(rank, fresh, err) : NP_OK;
+	if (rc == NP_OK)
+		rc = join_activity(rank, fresh, times, ops, err);
 	if (rc == NP_OK && times)
 		rc = take_times(rank, fresh, err);
 	if (rc == NP_OK && ops) {
