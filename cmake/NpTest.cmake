@@ -126,8 +126,8 @@ foreach(source ${fuzz_targets})
   get_filename_component(program ${source} NAME_WE)
   string(REPLACE "fuzz_" "" parser ${program})
   file(GLOB corpus CONFIGURE_DEPENDS tests/fuzz/corpus/${parser}/*)
-  add_executable(corpus_${parser} ${source} $<TARGET_OBJECTS:npfuzz>)
-  target_link_libraries(corpus_${parser} PRIVATE npcli npmeasure npcompare npadvisor npmemory npmcp nplaunch
+  add_executable(corpus_${parser} ${source} ${np_fuzz_of_${program}} $<TARGET_OBJECTS:npfuzz>)
+  target_link_libraries(corpus_${parser} PRIVATE npcli npmeasure npcompare npadvisor npmemory npmcp nphistory nplaunch
     npproof)
   add_test(NAME fuzz.${parser} COMMAND corpus_${parser} ${corpus})
 endforeach()

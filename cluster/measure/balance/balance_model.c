@@ -381,7 +381,7 @@ static int find_alike(struct np_bal *bal, uint32_t class, uint32_t number, uint3
 		alike = np_vec_add(&bal->alike, bal->err);
 		if (!alike)
 			return NP_E_NOMEM;
-		alike->median = NAN;
+		alike->median = (double)NAN;
 	}
 	bal->alike.item[id].type = op->type;
 	bal->ops[slot].alike = id;

@@ -120,7 +120,7 @@ static int list_stretches(struct pooling *pooling)
 			if (!stretch)
 				return NP_E_NOMEM;
 			*stretch = (struct stretch){
-				.from = from, .to = row, .least = INFINITY, .type = SIZE_MAX
+				.from = from, .to = row, .least = (double)INFINITY, .type = SIZE_MAX
 			};
 			stretch->length = bal->even[row] - bal->even[from];
 		}
@@ -251,7 +251,7 @@ static struct pool_unit see_unit(const struct pooling *pooling, size_t type, dou
 		values[count++] = stretch->length;
 	}
 	if (count < FEWEST)
-		return (struct pool_unit){ .length = NAN };
+		return (struct pool_unit){ .length = (double)NAN };
 	return (struct pool_unit){ np_median(values, count), sqrt(squares / (double)count) };
 }
 
@@ -320,7 +320,7 @@ static void move_rows(struct pooling *pooling)
 	double *even = pooling->bal->even;
 	size_t next = 0;
 	double shift = 0;
-	double end = NAN;
+	double end = (double)NAN;
 
 	for (size_t i = 0; i < pooling->rows.count; i++) {
 		uint32_t row = pooling->rows.item[i];

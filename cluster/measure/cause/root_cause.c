@@ -635,7 +635,7 @@ static double host_usage(const struct np_run *run, const struct np_rank *rank)
 		    strcmp(np_strtab_text(run->strings, each->table), "CPU_USAGE") == 0)
 			return each->total / (double)each->samples;
 	}
-	return NAN;
+	return (double)NAN;
 }
 
 /* Is the host of this rank busy, and those of the others are not? */

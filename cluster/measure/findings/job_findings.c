@@ -114,7 +114,7 @@ static int find_warm_up(const struct np_replay *replay, struct np_job_findings *
 	enum np_basis basis = np_run_basis(run);
 	double *lengths = malloc((cluster->steps.count + 1) * sizeof(*lengths));
 	const char *step;
-	double first = NAN;
+	double first = (double)NAN;
 	double median;
 	size_t count = 0;
 

@@ -347,6 +347,15 @@ static void put_null(struct np_scan *scan, struct np_scan_slot *slot, size_t row
 	}
 }
 
+/* Bytes are never a number; a text may say that there is none. */
+static void count_wrong(struct np_scan_slot *slot, bool is_blob, const char *text, size_t length)
+{
+	if (is_blob)
+		slot->wrong++;
+	else
+		np_scan_wrong_text(slot, text, length);
+}
+
 /* A text or, with `is_blob`, bytes: which are a text where one is asked for, but no number. */
 static void put_bytes(struct np_scan *scan, struct np_scan_slot *slot, size_t row, bool is_blob,
 		      const uint8_t *bytes, size_t length)
@@ -357,7 +366,7 @@ static void put_bytes(struct np_scan *scan, struct np_scan_slot *slot, size_t ro
 	switch (slot->type) {
 	case NP_SCAN_INTEGER:
 		if (is_blob || !np_text_to_scaled(text, length, 0, &value)) {
-			np_scan_wrong_text(slot, text, length);
+			count_wrong(slot, is_blob, text, length);
 			value = NP_UNKNOWN;
 		}
 		slot->values.integer[row] = value;
@@ -365,7 +374,7 @@ static void put_bytes(struct np_scan *scan, struct np_scan_slot *slot, size_t ro
 	case NP_SCAN_REAL:
 		slot->values.real[row] = is_blob ? (double)NAN : np_scan_real_of_text(text, length);
 		if (isnan(slot->values.real[row]))
-			np_scan_wrong_text(slot, text, length);
+			count_wrong(slot, is_blob, text, length);
 		break;
 	case NP_SCAN_TEXT:
 		np_scan_keep_text(scan, slot, row, text, length);

@@ -233,7 +233,7 @@ static int try_kind(struct clock_settling *work, enum clock_kind kind, bool host
 /* Clocks found from ends are kept if little is wrong with them, else what costs least. */
 static int correct(struct clock_settling *work, struct np_err *err)
 {
-	struct cost least = { .total = INFINITY };
+	struct cost least = { .total = (double)INFINITY };
 	int rc = NP_OK;
 
 	for (int i = 0; i < 2 * SETTLE_KINDS && rc == NP_OK; i++) {

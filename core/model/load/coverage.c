@@ -588,7 +588,7 @@ int load_coverage_judge(const struct load_coverage *coverage, const struct np_so
 	}
 	/* Nothing else has the figures of such a trace: they stay, and are not held against it. */
 	if (rc == NP_OK && coverage->seen[NP_FILE_KINETO] && coverage->seen[NP_FILE_KINETO]->broken)
-		rc = put(&judgement, NP_FILE_KINETO, "itself", NAN, true, err);
+		rc = put(&judgement, NP_FILE_KINETO, "itself", (double)NAN, true, err);
 	sort_coverage(rank);
 	*ret_drop = judgement.drop;
 	return rc;

@@ -324,7 +324,10 @@ static void reopen(struct np_activity_builder *build, np_ns from)
  */
 static void ask_host(struct np_activity_builder *build)
 {
-	struct np_exposed *pieces = build->activity->exposed.item + build->cell.first_exposed;
+	struct np_exposed *pieces =
+		build->activity->exposed.item
+			? build->activity->exposed.item + build->cell.first_exposed
+			: NULL;
 
 	for (; build->asked < build->nexts.count; build->asked++) {
 		np_ns *asked = &build->nexts.item[build->asked].asked;

@@ -93,7 +93,7 @@ static int find_sampled(struct rank_db *load, struct samples *samples, np_str na
 					       .level = samples->table->kind ==
 							VENDOR_SAMPLE_LEVEL },
 				  .instance = instance,
-				  .last = NAN };
+				  .last = (double)NAN };
 	return NP_OK;
 }
 
