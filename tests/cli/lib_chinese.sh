@@ -3,7 +3,7 @@
 
 # English words that Chinese engineers write as well, units, what is typed, and what files and commands call things.
 chinese_allowed='rank|ranks|step|steps|shape|token|tokens|plane|stage|link|host|batch|kernel|kernels|micro|stream|socket'
-chinese_allowed+='|tp|dp|pp|ep|cp|edp|mp|ms|us|ns|kB|p|x|w|m|c|f|cube|vector|scalar|fixpipe|mte|world|size|max|id'
+chinese_allowed+='|tp|dp|pp|ep|cp|edp|mp|s|ms|us|ns|kB|p|x|w|m|c|f|cube|vector|scalar|fixpipe|mte|world|size|max|id'
 chinese_allowed+='|mstx|trace|profiler|prof|dump|pickle|gzip|torch|torchrun|msprof|npuprof|mpirun|locale|bash|zsh|fish|text|db'
 chinese_allowed+='|table|json|csv|md|sarif|all|groups|analyses|help|info|cluster|whatif|compare|advisor|report|timeline|memory|mcp'
 chinese_allowed+='|rules|collect|ctl|export|completion|list|show|check|test|views|start|stop|status|high|medium|low|peak|end'

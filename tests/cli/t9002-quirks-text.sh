@@ -441,3 +441,23 @@ cp "$(file 0 kernel_details.csv)" "$(file 1 'kernel_details (copy).csv')"
 cp "$(file 0 kernel_details.csv)" "$work/c/77_op_arg/"
 same_figures
 expect_equal "$(json "j -> '\$.input.warnings'" "j -> '\$.input.skipped'")" '[]|[]'
+
+# msprof without op_summary: task_time has all tasks, of which those with a name are kernels
+behaviour 'the table of tasks stands in where kernels have no table'
+cd "$work" || exit 1
+tasks=tasks/PROF_000001_20250109081616000_ABCDEF/mindstudio_profiler_output
+mkdir -p "$tasks"
+{
+	echo 'Device_id,kernel_name,kernel_type,stream_id,task_id,task_time(us),task_start(us),task_stop(us)'
+	printf '0,N/A,PROFILING_ENABLE,9,4,0.020,1736410577000000.000\t,1736410577000000.020\t\n'
+	printf '0,N/A,TASK_TIMEOUT_SET,9,5,93.980,1736410577000100.000\t,1736410577000193.980\t\n'
+	printf '0,main_kernel,MIX_AIC,2,0,80.500,1736410577000500.000\t,1736410577000580.500\t\n'
+	printf '0,N/A,MEMCPY_ASYNC,2,1,10.000,1736410577000585.000\t,1736410577000595.000\t\n'
+	printf '0,main_kernel,MIX_AIC,2,2,70.000,1736410577000600.000\t,1736410577000670.000\t\n'
+} >"$tasks/task_time_20250109081700.csv"
+run "$npuprof" cluster tasks -o out -f json -q
+expect_exit 0
+# 170 us from the first kernel to the last, of these 80.5 + 70 computing, 10 copying and 9.5 idle
+expect_equal "$(sqlite3 :memory: "SELECT r.value ->> 'computing_ns', r.value ->> 'span_ns', r.value ->> 'partition'
+	FROM json_each(readfile('stdout'), '\$.steps[0].ranks') AS r")" \
+	'150500|170000|[{"leaf":"compute/unknown","ns":150500},{"leaf":"memcpy","ns":10000},{"leaf":"free/unknown","ns":9500}]'

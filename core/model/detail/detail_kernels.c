@@ -192,6 +192,7 @@ static int take_row(struct detail_kernel_table *kernels, const struct np_slice *
 		return NP_OK;
 	}
 	if (vendor_is_operator(cell[KERNELS_CORE], cell[KERNELS_NAME]) ||
+	    vendor_is_other_task(cell[KERNELS_CORE], cell[KERNELS_NAME]) ||
 	    !detail_time_ok(kernels->load, start, end))
 		return NP_OK;
 	rc = add_kernel(kernels, cell, start, end);

@@ -98,6 +98,7 @@ static const struct {
 	{ "msprof", ".db", NP_FILE_RANK_DB },
 	{ "msprof", ".json", NP_FILE_TRACE },
 	{ "op_summary", ".csv", NP_FILE_KERNELS },
+	{ "task_time", ".csv", NP_FILE_KERNELS }, /* all tasks; where kernels have no table */
 	{ "op_statistic", ".csv", NP_FILE_OP_STATISTIC },
 	{ "api_statistic", ".csv", NP_FILE_API_STATISTIC },
 	{ "memory_record", ".csv", NP_FILE_MEMORY_RECORD },

@@ -91,6 +91,13 @@ bool vendor_is_no_kernel(const char *type, size_t length)
 	return plain[0] == '\0';
 }
 
+bool vendor_is_other_task(struct np_slice core, struct np_slice name)
+{
+	if (core.length == 0 || vendor_is_kernel_core(core.bytes, core.length))
+		return false;
+	return np_slice_is(name, "N/A") || vendor_is_no_kernel(core.bytes, core.length);
+}
+
 const char *vendor_counter_name(const char *name, size_t length)
 {
 	static const char *const names[][2] = {

@@ -36,6 +36,9 @@ bool vendor_is_kernel_core(const char *type, size_t length);
  */
 bool vendor_is_no_kernel(const char *type, size_t length);
 
+/* Is a row of a table, by its core and its name, certainly no kernel? Kernels have a name. */
+bool vendor_is_other_task(struct np_slice core, struct np_slice name);
+
 /* Counters of kernels have two names by version: the one that is kept, or `name` itself. */
 const char *vendor_counter_name(const char *name, size_t length);
 

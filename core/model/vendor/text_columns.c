@@ -27,13 +27,13 @@ int vendor_csv_open(const char *path, const struct np_csv_column *columns, size_
 const struct np_csv_column vendor_kernels[KERNELS_COLUMNS] = {
 	[KERNELS_STEP] = { "Step Id", NP_OPTIONAL },
 	[KERNELS_DEVICE] = { "Device_id", NP_OPTIONAL },
-	[KERNELS_NAME] = { "Name|Op Name", NP_REQUIRED },
+	[KERNELS_NAME] = { "Name|Op Name|kernel_name", NP_REQUIRED },
 	[KERNELS_TYPE] = { "Type|OP Type", NP_OPTIONAL },
-	[KERNELS_STREAM] = { "Stream ID", NP_OPTIONAL },
-	[KERNELS_TASK] = { "Task ID", NP_OPTIONAL },
-	[KERNELS_CORE] = { "Accelerator Core|Task Type", NP_OPTIONAL },
-	[KERNELS_START] = { "Start Time(us)|Task Start Time(us)", NP_REQUIRED },
-	[KERNELS_DURATION] = { "Duration(us)|Task Duration(us)", NP_REQUIRED },
+	[KERNELS_STREAM] = { "Stream ID|stream_id", NP_OPTIONAL },
+	[KERNELS_TASK] = { "Task ID|task_id", NP_OPTIONAL },
+	[KERNELS_CORE] = { "Accelerator Core|Task Type|kernel_type", NP_OPTIONAL },
+	[KERNELS_START] = { "Start Time(us)|Task Start Time(us)|task_start(us)", NP_REQUIRED },
+	[KERNELS_DURATION] = { "Duration(us)|Task Duration(us)|task_time(us)", NP_REQUIRED },
 	[KERNELS_STATE] = { "OP State", NP_OPTIONAL },
 	[KERNELS_WAIT] = { "Wait Time(us)|Task Wait Time(us)", NP_OPTIONAL },
 	[KERNELS_BLOCKS] = { "Block Num|Block Dim", NP_OPTIONAL },
@@ -49,8 +49,9 @@ const struct np_csv_column vendor_kernels[KERNELS_COLUMNS] = {
 bool vendor_kernels_is_counter(const char *name)
 {
 	/* Neither used above nor counters. */
-	static const char *const others[] = { "Model ID",   "Model Name",    "Infer ID",
-					      "Context ID", "HF32 Eligible", "Grid Dim" };
+	static const char *const others[] = { "Model ID",     "Model Name",    "Infer ID",
+					      "Context ID",   "HF32 Eligible", "Grid Dim",
+					      "task_stop(us)" };
 
 	for (size_t i = 0; i < NP_COUNT(others); i++) {
 		if (strcmp(name, others[i]) == 0)

@@ -2,7 +2,8 @@
 /*
  * kernel_details.csv, and op_summary of msprof, which has the same rows under
  * other names: kernels and operators with start, duration and the step they
- * belong to. Nothing here says which call launched them.
+ * belong to. Nothing here says which call launched them. task_time of msprof has
+ * all tasks, and of operators only these.
  */
 #include "text_files.h"
 
@@ -97,7 +98,7 @@ static int table_sums_add(struct table_sums *sums, const struct table_row *row, 
 	bool op = vendor_is_operator(row->core, row->name);
 	struct table_cell *cell;
 
-	if (!vendor_time_ok(row->start, row->end))
+	if (!vendor_time_ok(row->start, row->end) || vendor_is_other_task(row->core, row->name))
 		return NP_OK;
 	*(op ? &sums->seen->ops : &sums->seen->kernels) += row->end - row->start;
 	sums->seen->kernel_count += !op;
@@ -220,6 +221,7 @@ static int take_row(struct kernel_table *load, const struct np_slice *cell)
 				    .stream = number_of(cell[KERNELS_STREAM]),
 				    .id = number_of(cell[KERNELS_TASK]),
 				    .class = TASK_OTHER };
+	bool other = vendor_is_other_task(cell[KERNELS_CORE], cell[KERNELS_NAME]);
 	np_ns duration;
 	uint32_t index;
 	uint32_t step = 0;
@@ -239,8 +241,10 @@ static int take_row(struct kernel_table *load, const struct np_slice *cell)
 		rc = sum_row(load, cell, &task, step);
 	if (rc < 0 || step == NP_NO_STEP)
 		return rc;
+	if (other)
+		task.class = vendor_task_class(cell[KERNELS_CORE].bytes, cell[KERNELS_CORE].length);
 	rc = capture_add_task(&load->capture, &task, &index);
-	if (rc < 0 || index == NP_IDMAP_NONE)
+	if (rc < 0 || index == NP_IDMAP_NONE || other)
 		return rc;
 	capture_widen_step(&load->capture, step, task.start, task.end);
 	if (vendor_is_operator(cell[KERNELS_CORE], cell[KERNELS_NAME]))
