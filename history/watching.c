@@ -3,10 +3,8 @@
 #include "npuprof/watching.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,19 +14,25 @@
 #include "engine/hist_entry.h"
 #include "engine/watch_windows.h"
 #include "present/watch_lines.h"
+#include "watch_outlets.h"
 
 #include "npuprof/dirs.h"
 #include "npuprof/lock.h"
+#include "npuprof/realtime.h"
 #include "npuprof/run.h"
 #include "npuprof/temporary.h"
 #include "npuprof/text.h"
 
-/* A command that was told of a verdict ends within this. */
-#define COMMAND_S 60
-
 /* Unless told otherwise. */
 #define INTERVAL_S 10
 #define SETTLE_S   5
+#define KEEP       1000
+
+/* So long a window is looked at after it was analysed: more of it may arrive. */
+#define AGAIN_NS INT64_C(600000000000)
+
+/* So many of the newest windows of an earlier watch are looked at likewise. */
+#define AGAIN_WINDOWS 8
 
 static const char *const formats[] = { "table", "json", NULL };
 
@@ -68,6 +72,16 @@ const struct np_opt np_watch_rows[NP_WATCH_ROWS] = {
 		.preset_words = "5",
 		.low = 0,
 		.high = 86400,
+	},
+	{
+		.name = "keep",
+		.kind = NP_OPT_INTEGER,
+		.offset = offsetof(struct np_watch_options, keep),
+		.value = "N",
+		.help = "keep the newest N windows of the job in the history; 0: all",
+		.preset_words = "1000",
+		.low = 0,
+		.high = INT32_MAX,
 	},
 	{
 		.name = "once",
@@ -119,6 +133,7 @@ const char *np_watch_given(const struct np_watch_options *options)
 		{ "--job", options->job != NULL },
 		{ "--interval", options->interval != 0 },
 		{ "--settle", options->settle >= 0 },
+		{ "--keep", options->keep >= 0 },
 		{ "--once", options->once },
 		{ "--lines", options->lines != NULL },
 		{ "--metrics", options->metrics != NULL },
@@ -159,9 +174,17 @@ static void catch_signals(void)
 
 /* --- state ----------------------------------------------------------------------------------- */
 
+/* What is known of a window that was seen. */
 struct known_window {
-	char *name;
-	char fingerprint[17]; /* of one that failed; "" of one that is in the store */
+	np_str name;
+	int64_t run;          /* in the store; NP_UNKNOWN: it is not there */
+	char fingerprint[17]; /* of what is in the store, or could not be used; "" of neither */
+	np_ns changed;        /* of the window, when it was looked at */
+	np_ns again;          /* it is looked at until then, on the steady clock */
+	/* While it is not whole: how it looked, and since when, on the steady clock. */
+	char seen[17];
+	np_ns stamp;
+	np_ns since;
 };
 
 struct watch {
@@ -169,143 +192,59 @@ struct watch {
 	const char *dir;
 	const char *store;
 	const char *job;
+	struct np_strtab *names; /* their numbers are those of `known`, from 1 on */
 	NP_VEC(struct known_window) known;
-	char *cause; /* that the newest window names; NULL for none */
+	struct watch_told told;
+	char *cause;               /* that the newest window names; NULL for none */
+	struct hist_store *newest; /* that was told, for the metrics */
+	struct watch_line line;    /* of it */
+	char *trouble;             /* that was said last; NULL: there is none */
 	int64_t analysed;
 	int64_t failed;
-	bool partial; /* of some windows not all could be used */
-	bool waiting; /* some of the windows are not whole yet */
+	size_t waiting; /* windows that are not whole yet */
+	bool partial;   /* of some windows not all could be used */
+	bool deaf;      /* nobody hears what is printed */
 };
 
-static const struct known_window *find_known(const struct watch *watch, const char *name)
+static int find_known(struct watch *watch, const char *name, struct known_window **ret,
+		      struct np_err *err)
 {
-	/* The newest are asked for most. */
-	for (size_t i = watch->known.count; i-- > 0;) {
-		if (strcmp(watch->known.item[i].name, name) == 0)
-			return &watch->known.item[i];
+	np_str id;
+	int rc = np_strtab_add(watch->names, name, strlen(name), &id, err);
+
+	while (rc == NP_OK && watch->known.count < id) {
+		struct known_window *slot = np_vec_add(&watch->known, err);
+
+		if (!slot)
+			return NP_E_NOMEM;
+		*slot = (struct known_window){ .name = (np_str)watch->known.count,
+					       .run = NP_UNKNOWN,
+					       .stamp = NP_UNKNOWN };
 	}
-	return NULL;
+	if (rc == NP_OK)
+		*ret = &watch->known.item[id - 1];
+	return rc;
 }
 
-static int remember(struct watch *watch, const char *name, const char *fingerprint,
-		    struct np_err *err)
+static int begin_known(struct watch *watch, struct np_err *err)
 {
-	struct known_window *known = np_vec_add(&watch->known, err);
-
-	if (!known || !(known->name = strdup(name)))
-		return np_fail_nomem(err, "windows");
-	(void)snprintf(known->fingerprint, sizeof(known->fingerprint), "%s", fingerprint);
-	return NP_OK;
+	np_strtab_free(watch->names);
+	np_vec_release(&watch->known);
+	watch->names = np_strtab_new();
+	return watch->names ? NP_OK : np_fail_nomem(err, "windows");
 }
 
 static void release(struct watch *watch)
 {
-	for (size_t i = 0; i < watch->known.count; i++)
-		free(watch->known.item[i].name);
+	np_strtab_free(watch->names);
 	np_vec_release(&watch->known);
+	watch_told_release(&watch->told);
+	hist_store_free(watch->newest);
 	free(watch->cause);
+	free(watch->trouble);
 }
 
 /* --- telling --------------------------------------------------------------------------------- */
-
-/* The number of the last run in the file of lines; a line that was not finished is cut off. */
-static int read_last(const char *path, int64_t *ret, struct np_err *err)
-{
-	FILE *file = fopen(path, "re");
-	char *line = NULL;
-	size_t room = 0;
-	off_t whole = 0;
-	ssize_t length;
-
-	*ret = 0;
-	if (!file)
-		return errno == ENOENT ? NP_OK : np_fail_errno(err, "read", path);
-	while ((length = getline(&line, &room, file)) > 0 && line[length - 1] == '\n') {
-		int64_t run = watch_line_run(line, (size_t)length);
-
-		if (run == NP_UNKNOWN) {
-			free(line);
-			(void)fclose(file);
-			return np_fail(
-				err, NP_E_FORMAT,
-				"'%s' has other lines than those of the watch: give another --lines",
-				path);
-		}
-		*ret = run > *ret ? run : *ret;
-		whole += length;
-	}
-	free(line);
-	(void)fclose(file);
-	return length > 0 && truncate(path, whole) != 0 ? np_fail_errno(err, "write", path) : NP_OK;
-}
-
-static int append_line(const char *path, const struct np_buf *text, struct np_err *err)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-	size_t done = 0;
-
-	while (fd >= 0 && done < text->length) {
-		ssize_t wrote = write(fd, text->text + done, text->length - done);
-
-		if (wrote < 0 && errno == EINTR)
-			continue;
-		if (wrote <= 0)
-			break;
-		done += (size_t)wrote;
-	}
-	if (fd < 0 || done < text->length) {
-		int rc = np_fail_errno(err, "write", path);
-
-		if (fd >= 0)
-			(void)close(fd);
-		return rc;
-	}
-	return close(fd) == 0 ? NP_OK : np_fail_errno(err, "write", path);
-}
-
-static void feed(int fd, const struct np_buf *text)
-{
-	size_t done = 0;
-
-	while (done < text->length) {
-		ssize_t wrote = write(fd, text->text + done, text->length - done);
-
-		/* Who does not read is not forced to. */
-		if (wrote <= 0 && errno != EINTR)
-			break;
-		done += wrote > 0 ? (size_t)wrote : 0;
-	}
-	(void)close(fd);
-}
-
-/* Run the command of --on-verdict with the line on its standard input, at most for a while. */
-static void tell_command(const char *command, const struct np_buf *text)
-{
-	const struct timespec moment = { .tv_nsec = 10000000 };
-	int ends[2];
-	int status = 0;
-	pid_t child;
-
-	if (pipe2(ends, O_CLOEXEC) != 0)
-		return;
-	child = fork();
-	if (child == 0) {
-		(void)dup2(ends[0], STDIN_FILENO);
-		(void)signal(SIGINT, SIG_DFL);
-		(void)signal(SIGTERM, SIG_DFL);
-		(void)execl("/bin/sh", "sh", "-c", command, (char *)NULL);
-		_exit(127);
-	}
-	(void)close(ends[0]);
-	feed(ends[1], text);
-	for (int i = 0; child > 0 && waitpid(child, &status, WNOHANG) == 0; i++) {
-		if (i == COMMAND_S * 100)
-			(void)kill(child, SIGKILL);
-		(void)nanosleep(&moment, NULL);
-	}
-	if (child < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
-		(void)np_report(0, "--on-verdict '%s' failed", command);
-}
 
 /* What a run of the store names; NULL for nobody. */
 static const char *named(const struct hist_store *store, const struct hist_run *run)
@@ -350,12 +289,27 @@ static int print_line(const struct watch *watch, const struct watch_line *line,
 	return fflush(np_output_stream()) == 0 ? NP_OK : NP_E_IO;
 }
 
-/* Tell of a run: `again` one that was analysed before, of which only the file of lines may lack. */
-static int tell(struct watch *watch, struct watch_line *line, int64_t last, bool again,
+static int write_metrics(const struct watch *watch, struct np_err *err)
+{
+	const struct watch_metrics metrics = { .newest = watch->newest ? &watch->line : NULL,
+					       .job = watch->job,
+					       .windows = watch->analysed,
+					       .failed = watch->failed };
+
+	return watch->options->metrics
+		       ? np_write_file(watch->options->metrics, watch_write_metrics, &metrics, err)
+		       : NP_OK;
+}
+
+/* Tell of a run; `again` of one that another told, of which only the file of lines may lack. */
+static int tell(struct watch *watch, struct watch_line *line, bool in_lines, bool again,
 		struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf json = NP_BUF_INIT;
 	const struct np_watch_options *options = watch->options;
+	const struct hist_run *run = &line->store->runs.item[line->run];
+	const char *fingerprint = hist_text(line->store, run->fingerprint);
+	bool told = watch_is_told(&watch->told, line->window, fingerprint);
 	char *before = NULL;
 	int rc = take_news(watch, line, &before, err);
 
@@ -363,16 +317,20 @@ static int tell(struct watch *watch, struct watch_line *line, int64_t last, bool
 		watch_put_json(&json, line);
 		rc = np_buf_check(&json, err);
 	}
-	if (rc == NP_OK && options->lines && line->id > last)
-		rc = append_line(options->lines, &json, err);
-	if (rc == NP_OK && !again && print_line(watch, line, &json) < 0)
-		rc = np_fail(err, NP_E_IO, "%s", "");
-	if (rc == NP_OK && !again && options->metrics)
-		rc = np_write_file(options->metrics, watch_write_metrics,
-				   &(struct watch_metrics){ line, watch->analysed, watch->failed },
-				   err);
-	if (rc == NP_OK && !again && options->on_verdict && line->news != WATCH_SAME)
-		tell_command(options->on_verdict, &json);
+	if (rc == NP_OK && options->lines && in_lines)
+		rc = watch_told_append(&watch->told, options->lines, line->window, fingerprint,
+				       &json, err);
+	if (rc == NP_OK)
+		rc = watch_note_told(&watch->told, line->window, fingerprint, err);
+	again |= told;
+	if (rc == NP_OK && !again && print_line(watch, line, &json) < 0) {
+		watch->deaf = true;
+		rc = np_fail(err, NP_E_IO, "%s", "nobody hears what is printed");
+	}
+	if (rc == NP_OK && !again && options->on_verdict && line->news != WATCH_SAME &&
+	    !watch_run_command(options->on_verdict, &json, &ending))
+		(void)np_report(0, "--on-verdict '%s' failed", options->on_verdict);
+	line->before = NULL;
 	free(before);
 	return rc;
 }
@@ -411,62 +369,91 @@ static int reduce(struct watch *watch, const struct np_common *common, const cha
 	return NP_OK;
 }
 
-/* Put it into the history, and tell of it; failures are ours, and end the watch. */
-static int keep(struct watch *watch, const struct hist_store *entry, struct np_err *err)
+/* Put it into the history, and tell of it; failures are ours. Takes the entry over. */
+static int keep(struct watch *watch, struct known_window *known, const char *name,
+		struct hist_store *entry, struct np_err *err)
 {
-	struct watch_line line = { .store = entry };
+	const struct np_watch_options *options = watch->options;
+	struct watch_line line = { .store = entry, .window = name, .replaces = known->run };
+	const struct hist_arrival arrival = { .name = name,
+					      .replaces = known->run,
+					      .keep = options->keep < 0 ? KEEP : options->keep };
 	bool is_known = false;
-	int rc = hist_store_add(watch->store, entry, &line.id, &is_known, err);
+	int rc = hist_store_add_window(watch->store, entry, &arrival, &line.id, &is_known, err);
 
 	/* Others may add to the history while this one waits. */
 	np_lock_release_all();
-	if (rc < 0 || is_known)
+	hist_store_free(watch->newest);
+	watch->newest = entry;
+	if (rc < 0) {
+		watch->newest = NULL;
+		hist_store_free(entry);
 		return rc;
-	watch->analysed++;
-	return tell(watch, &line, 0, false, err);
+	}
+	watch->analysed += !is_known;
+	known->run = line.id;
+	rc = tell(watch, &line, true, is_known, err);
+	watch->line = line;
+	return rc == NP_OK ? write_metrics(watch, err) : rc;
 }
 
 /* A window that cannot be used is said once, and tried again when it has changed. */
-static int give_up(struct watch *watch, const char *name, const char *fingerprint,
-		   struct np_err *err)
+static int give_up(struct watch *watch, struct known_window *known, const char *name,
+		   const char *fingerprint, struct np_err *err)
 {
 	watch->failed++;
 	(void)np_report(0, "%s: %s", name, err->text);
-	return remember(watch, name, fingerprint, err);
+	(void)snprintf(known->fingerprint, sizeof(known->fingerprint), "%s", fingerprint);
+	return write_metrics(watch, err);
 }
 
-/* Has nothing of it changed for a while? Where its files are gone again it is not there. */
-static bool is_settled(const struct watch *watch, const struct np_run *run)
+/*
+ * Has nothing of it changed for a while? Times of files are those of the clock of who wrote them,
+ * and copies may keep theirs: when a file was put there counts as well. What claims to be of the
+ * future is whole when it has looked the same for as long. Where its files are gone again it is
+ * not there.
+ */
+static bool is_settled(const struct watch *watch, const struct np_run *run,
+		       const struct watch_window *window, const char *fingerprint,
+		       struct known_window *known)
 {
-	np_ns newest = hist_newest_file(run);
+	np_ns wait = np_watch_settle(watch->options) * INT64_C(1000000000);
+	np_ns newest = hist_newest_change(run);
+	np_ns now = hist_now();
 
-	return newest != NP_UNKNOWN &&
-	       hist_now() - newest >= np_watch_settle(watch->options) * INT64_C(1000000000);
+	if (newest == NP_UNKNOWN)
+		return false;
+	newest = window->changed > newest ? window->changed : newest;
+	if (known->stamp != newest || strcmp(known->seen, fingerprint) != 0) {
+		known->stamp = newest;
+		known->since = np_steady_ns();
+		(void)snprintf(known->seen, sizeof(known->seen), "%s", fingerprint);
+	}
+	return now - newest >= wait || np_steady_ns() - known->since >= wait;
 }
 
 /* Stands for the fingerprint of a window in which profiles could not even be told apart. */
 #define NOT_FOUND "?"
 
 /* A window whose profiles were not found: later, or never. */
-static int not_found(struct watch *watch, const char *name, int rc, struct np_err *err)
+static int not_found(struct watch *watch, struct known_window *known, const char *name, int rc,
+		     struct np_err *err)
 {
-	const struct known_window *known = find_known(watch, name);
-
-	/* Without profiles it is not there yet. */
+	/* Without profiles it is not there yet, or no longer. */
 	if (rc == NP_E_NOTFOUND || rc == NP_E_NOMEM)
 		return rc == NP_E_NOMEM ? rc : NP_OK;
-	return known && strcmp(known->fingerprint, NOT_FOUND) == 0
+	return strcmp(known->fingerprint, NOT_FOUND) == 0 || known->run != NP_UNKNOWN
 		       ? NP_OK
-		       : give_up(watch, name, NOT_FOUND, err);
+		       : give_up(watch, known, name, NOT_FOUND, err);
 }
 
-/* A window that is new: wait until it is whole, then analyse it. */
-static int look_at(struct watch *watch, const struct watch_window *window, struct np_err *err)
+/* A window that is new, or may have changed: wait until it is whole, then analyse it. */
+static int look_at(struct watch *watch, const struct watch_window *window,
+		   struct known_window *known, struct np_err *err)
 {
-	NP_CLEANUP(hist_store_freep) struct hist_store *entry = NULL;
+	struct hist_store *entry = NULL;
 	struct np_common common = watch->options->common;
 	const char *name = window->name;
-	const struct known_window *known = find_known(watch, name);
 	struct np_run *run = NULL;
 	char fingerprint[17] = NOT_FOUND;
 	bool settled;
@@ -479,12 +466,17 @@ static int look_at(struct watch *watch, const struct watch_window *window, struc
 	rc = prepare_found(&common, &(struct np_opt_list){ 0 }, &run, err);
 	if (rc < 0) {
 		np_run_free(run);
-		return not_found(watch, name, rc, err);
+		return not_found(watch, known, name, rc, err);
 	}
 	np_run_fingerprint(run, fingerprint);
-	settled = is_settled(watch, run);
-	watch->waiting |= !settled;
-	if (!settled || (known && strcmp(known->fingerprint, fingerprint) == 0)) {
+	if (strcmp(known->fingerprint, fingerprint) == 0) {
+		known->changed = window->changed;
+		np_run_free(run);
+		return NP_OK;
+	}
+	settled = is_settled(watch, run, window, fingerprint, known);
+	watch->waiting += !settled;
+	if (!settled) {
 		np_run_free(run);
 		return NP_OK;
 	}
@@ -492,9 +484,20 @@ static int look_at(struct watch *watch, const struct watch_window *window, struc
 	if (rc == NP_E_NOMEM)
 		return rc;
 	if (rc < 0)
-		return give_up(watch, name, fingerprint, err);
-	rc = keep(watch, entry, err);
-	return rc == NP_OK ? remember(watch, name, "", err) : rc;
+		return give_up(watch, known, name, fingerprint, err);
+	rc = keep(watch, known, name, entry, err);
+	(void)snprintf(known->fingerprint, sizeof(known->fingerprint), "%s",
+		       rc == NP_OK ? fingerprint : "");
+	known->changed = window->changed;
+	known->again = np_steady_ns() + AGAIN_NS;
+	return rc;
+}
+
+/* One that is in the store is looked at for a while, and later when something was put into it. */
+static bool is_of_interest(const struct known_window *known, const struct watch_window *window)
+{
+	return known->run == NP_UNKNOWN || window->changed > known->changed ||
+	       np_steady_ns() < known->again;
 }
 
 /* The names of the windows that are in the store. */
@@ -504,8 +507,9 @@ static const char **list_known(const struct watch *watch, size_t *ret_count)
 
 	*ret_count = 0;
 	for (size_t i = 0; names && i < watch->known.count; i++) {
-		if (watch->known.item[i].fingerprint[0] == '\0')
-			names[(*ret_count)++] = watch->known.item[i].name;
+		if (watch->known.item[i].run != NP_UNKNOWN)
+			names[(*ret_count)++] =
+				np_strtab_text(watch->names, watch->known.item[i].name);
 	}
 	return names;
 }
@@ -520,15 +524,55 @@ static int look(struct watch *watch, struct np_err *err)
 	listing.known = known;
 	rc = known ? watch_windows_list(&listing, &windows, err) : np_fail_nomem(err, "windows");
 	free(known);
-	watch->waiting = false;
+	watch->waiting = 0;
 	for (size_t i = 0; i < windows.list.count && rc == NP_OK && !ending; i++) {
-		const struct known_window *before = find_known(watch, windows.list.item[i].name);
+		const struct watch_window *window = &windows.list.item[i];
+		struct known_window *before;
 
-		if (!before || before->fingerprint[0] != '\0')
-			rc = look_at(watch, &windows.list.item[i], err);
+		rc = find_known(watch, window->name, &before, err);
+		if (rc == NP_OK && is_of_interest(before, window))
+			rc = look_at(watch, window, before, err);
 	}
 	watch_windows_release(&windows);
 	return rc;
+}
+
+/* --- going on -------------------------------------------------------------------------------- */
+
+/* The index of a run in the store; SIZE_MAX: it was removed. */
+static size_t find_run(const struct hist_store *store, int64_t id)
+{
+	for (size_t i = store->runs.count; i-- > 0;) {
+		if (store->runs.item[i].id == id)
+			return i;
+	}
+	return SIZE_MAX;
+}
+
+/* A window of the store: it is known, and its line is written if the one who added it could not. */
+static int recall(struct watch *watch, const struct hist_store *store,
+		  const struct hist_window *window, bool newest, struct np_err *err)
+{
+	struct watch_line line = { .store = store,
+				   .window = hist_text(store, window->name),
+				   .run = find_run(store, window->run),
+				   .id = window->run,
+				   .replaces = NP_UNKNOWN };
+	struct known_window *known;
+	int rc = find_known(watch, line.window, &known, err);
+
+	if (rc < 0)
+		return rc;
+	known->run = window->run;
+	(void)snprintf(known->fingerprint, sizeof(known->fingerprint), "%s",
+		       hist_text(store, window->fingerprint));
+	/* Without its run only this is left of it. */
+	if (line.run == SIZE_MAX)
+		return watch_note_told(&watch->told, line.window, known->fingerprint, err);
+	known->changed = store->runs.item[line.run].added;
+	/* One that was killed has told all but the last; an empty file is a new one. */
+	return tell(watch, &line,
+		    newest || (watch->told.last > 0 && window->run > watch->told.last), true, err);
 }
 
 /* What an earlier watch has done: its windows are known, and the file of lines gets what it lacks.
@@ -536,39 +580,48 @@ static int look(struct watch *watch, struct np_err *err)
 static int go_on(struct watch *watch, struct np_err *err)
 {
 	NP_CLEANUP(hist_store_freep) struct hist_store *store = NULL;
-	int64_t last = 0;
-	int64_t id = 0;
-	int rc = hist_store_read(watch->store, &store, err);
+	size_t newest = SIZE_MAX;
+	size_t first = 0;
+	int rc = begin_known(watch, err);
 
+	if (rc == NP_OK)
+		rc = hist_store_read(watch->store, &store, err);
 	if (rc == NP_E_NOTFOUND)
 		rc = NP_OK;
 	if (rc == NP_OK && watch->options->lines)
-		rc = read_last(watch->options->lines, &last, err);
-	/* In the order in which they were added, which is not that of their times. */
-	while (rc == NP_OK && store) {
-		size_t next = SIZE_MAX;
-		const char *window;
-
-		for (size_t i = 0; i < store->runs.count; i++) {
-			if (store->runs.item[i].id > id &&
-			    strcmp(hist_text(store, store->runs.item[i].job), watch->job) == 0 &&
-			    (next == SIZE_MAX ||
-			     store->runs.item[i].id < store->runs.item[next].id))
-				next = i;
-		}
-		if (next == SIZE_MAX)
-			break;
-		id = store->runs.item[next].id;
-		window = hist_label_of(store, next, "window");
-		if (!window)
-			continue;
-		rc = remember(watch, window, "", err);
-		if (rc == NP_OK)
-			rc = tell(watch,
-				  &(struct watch_line){ .store = store, .run = next, .id = id },
-				  last, true, err);
+		rc = watch_told_read(&watch->told, watch->options->lines, err);
+	free(watch->cause);
+	watch->cause = NULL;
+	for (size_t i = 0; rc == NP_OK && store && i < store->windows.count; i++) {
+		if (strcmp(hist_text(store, store->windows.item[i].job), watch->job) == 0)
+			newest = i;
 	}
+	/* In the order in which they were added, which is not that of their times. */
+	for (size_t i = 0; newest != SIZE_MAX && rc == NP_OK && i < store->windows.count; i++) {
+		if (strcmp(hist_text(store, store->windows.item[i].job), watch->job) == 0)
+			rc = recall(watch, store, &store->windows.item[i], i == newest, err);
+	}
+	/* The newest may have been taken while more was to come. */
+	if (watch->known.count > AGAIN_WINDOWS)
+		first = watch->known.count - AGAIN_WINDOWS;
+	for (size_t i = first; rc == NP_OK && i < watch->known.count; i++)
+		watch->known.item[i].again = np_steady_ns() + AGAIN_NS;
 	return rc;
+}
+
+/* Somebody may have removed the store: what is there makes a new one, and is not told again. */
+static int check_store(struct watch *watch, struct np_err *err)
+{
+	bool had = false;
+
+	for (size_t i = 0; i < watch->known.count && !had; i++)
+		had = watch->known.item[i].run != NP_UNKNOWN;
+	if (!had || access(watch->store, F_OK) == 0 || errno != ENOENT)
+		return NP_OK;
+	(void)np_report(0,
+			"the history '%s' is gone: it is made again of the windows that are there",
+			watch->store);
+	return begin_known(watch, err);
 }
 
 /* Sleep until the next look, or until a signal. */
@@ -580,6 +633,27 @@ static void pause_for(const struct watch *watch)
 	(void)nanosleep(&pause, NULL);
 }
 
+/* What may pass, as a disk that is full, is said once, and tried again at the next look. */
+static int bear(struct watch *watch, int rc, struct np_err *err)
+{
+	bool passes = rc == NP_E_IO || rc == NP_E_BUSY || rc == NP_E_NOTFOUND;
+
+	if (rc == NP_OK) {
+		free(watch->trouble);
+		watch->trouble = NULL;
+		return NP_OK;
+	}
+	if (!passes || watch->deaf || watch->options->once)
+		return rc;
+	if (!watch->trouble || strcmp(watch->trouble, err->text) != 0) {
+		free(watch->trouble);
+		watch->trouble = strdup(err->text);
+		(void)np_report(0, "%s; it is tried again", err->text);
+	}
+	*err = NP_ERR_INIT;
+	return NP_OK;
+}
+
 static int watch_dir(struct watch *watch, const struct np_watch_guide *guide, struct np_err *err)
 {
 	bool more = true;
@@ -587,18 +661,29 @@ static int watch_dir(struct watch *watch, const struct np_watch_guide *guide, st
 
 	if (!np_is_directory(watch->dir))
 		return np_fail(err, NP_E_USAGE, "'%s' is no directory", watch->dir);
-	rc = go_on(watch, err);
+	rc = watch_told_init(&watch->told, err);
+	if (rc == NP_OK)
+		rc = go_on(watch, err);
 	catch_signals();
 	while (rc == NP_OK && !ending) {
 		if (guide)
 			rc = guide->prepare(guide->context, &more, err);
+		if (rc < 0)
+			break;
+		rc = watch->trouble ? go_on(watch, err) : check_store(watch, err);
 		if (rc == NP_OK)
 			rc = look(watch, err);
-		if (watch->options->once || (!more && !watch->waiting))
+		rc = bear(watch, rc, err);
+		if (watch->options->once || (!more && watch->waiting == 0 && !watch->trouble))
 			break;
 		if (rc == NP_OK && !ending)
 			pause_for(watch);
 	}
+	if (rc == NP_OK && watch->options->once && watch->waiting > 0)
+		(void)np_report(
+			0,
+			"%zu windows have changed within the last %lld s, and are left for later",
+			watch->waiting, (long long)np_watch_settle(watch->options));
 	return rc;
 }
 

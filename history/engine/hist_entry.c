@@ -6,7 +6,9 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "npuprof/align.h"
 #include "npuprof/analysis.h"
+#include "npuprof/clock.h"
 #include "npuprof/rank.h"
 #include "npuprof/run.h"
 #include "npuprof/text.h"
@@ -37,7 +39,13 @@ np_ns hist_now(void)
 	return (np_ns)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-np_ns hist_newest_file(const struct np_run *run)
+static np_ns time_in(const struct timespec *time)
+{
+	return (np_ns)time->tv_sec * 1000000000 + time->tv_nsec;
+}
+
+/* Copies may keep the time of what they are copies of, yet not when they were made. */
+static np_ns newest_of(const struct np_run *run, bool arrivals)
 {
 	np_ns newest = NP_UNKNOWN;
 
@@ -49,11 +57,23 @@ np_ns hist_newest_file(const struct np_run *run)
 
 			if (!path || stat(path, &info) != 0)
 				continue;
-			changed = (np_ns)info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec;
+			changed = time_in(&info.st_mtim);
+			if (arrivals && time_in(&info.st_ctim) > changed)
+				changed = time_in(&info.st_ctim);
 			newest = newest == NP_UNKNOWN || changed > newest ? changed : newest;
 		}
 	}
 	return newest;
+}
+
+np_ns hist_newest_file(const struct np_run *run)
+{
+	return newest_of(run, false);
+}
+
+np_ns hist_newest_change(const struct np_run *run)
+{
+	return newest_of(run, true);
 }
 
 static np_ns time_of(const struct entry_work *entry)
@@ -272,7 +292,7 @@ struct rank_parts {
 };
 
 static void add_parts(const struct np_partition *partition, const struct np_partition_cell *cell,
-		      struct rank_parts *kinds)
+		      struct rank_parts *kinds, struct hist_step *step)
 {
 	np_ns wait = 0;
 	np_ns transfer = 0;
@@ -295,18 +315,23 @@ static void add_parts(const struct np_partition *partition, const struct np_part
 	mean_add(&kinds->wait, wait);
 	mean_add(&kinds->transfer, transfer);
 	mean_add(&kinds->idle, idle);
+	step->wait = wait;
+	step->transfer = transfer;
+	step->idle = idle;
 }
 
 static int add_step(struct entry_work *entry, const struct np_rank *rank,
-		    const struct np_step_time *time, np_ns length)
+		    const struct np_step_time *time, np_ns length, struct hist_step **ret)
 {
 	struct hist_step *step = np_vec_add(&entry->store->steps, entry->err);
 
+	*ret = step;
 	if (!step)
 		return NP_E_NOMEM;
 	step->rank = rank->id;
 	step->length = length;
 	step->computing = time->computing;
+	step->wait = step->transfer = step->idle = NP_UNKNOWN;
 	return hist_intern(entry->store, text_of(entry, rank->steps.item[time->step].id),
 			   &step->step, entry->err);
 }
@@ -350,14 +375,15 @@ static int take_rank(struct entry_work *entry, size_t index,
 		const struct np_partition_cell *cell =
 			np_partition_of(&analysis->partition, index, t);
 		np_ns length = np_step_length(time, analysis->breakdown.basis);
+		struct hist_step *kept;
 
 		if (length == NP_UNKNOWN)
 			continue;
 		mean_add(&step, length);
 		mean_add(&computing, time->computing);
-		if (cell)
-			add_parts(&analysis->partition, cell, &kinds);
-		rc = add_step(entry, rank, time, length);
+		rc = add_step(entry, rank, time, length, &kept);
+		if (rc == NP_OK && cell)
+			add_parts(&analysis->partition, cell, &kinds, kept);
 	}
 	host = text_of(entry, rank->host_name);
 	*one = (struct hist_rank){
@@ -397,6 +423,46 @@ static int take_ranks(struct entry_work *entry, const struct np_frequencies *fre
 	}
 	entry->store->runs.item[0].rank_count = entry->store->ranks.count;
 	return rc;
+}
+
+/* --- trust ----------------------------------------------------------------------------------- */
+
+/* Versions are those of the first rank that knows them. */
+static int take_versions(struct entry_work *entry, struct hist_trust *trust)
+{
+	const struct np_run *run = entry->analysis->run;
+	int rc = NP_OK;
+
+	trust->cann = trust->framework = NP_STR_NONE;
+	for (size_t i = 0; i < run->sources.count && rc == NP_OK; i++) {
+		const struct np_rank *rank = run->ranks[i];
+
+		if (rank && trust->cann == NP_STR_NONE)
+			rc = hist_intern(entry->store, text_of(entry, rank->cann_version),
+					 &trust->cann, entry->err);
+		if (rank && rc == NP_OK && trust->framework == NP_STR_NONE)
+			rc = hist_intern(entry->store, text_of(entry, rank->framework_version),
+					 &trust->framework, entry->err);
+	}
+	return rc;
+}
+
+static int take_trust(struct entry_work *entry)
+{
+	const struct np_analysis *analysis = entry->analysis;
+	const struct np_run *run = analysis->run;
+	struct hist_trust *trust = np_vec_add(&entry->store->trusts, entry->err);
+
+	if (!trust)
+		return NP_E_NOMEM;
+	trust->ops = analysis->align->op_count;
+	trust->ops_matched = analysis->align->matched;
+	trust->clock_error = analysis->clock->residual_p90;
+	for (size_t i = 0; i < run->sources.count; i++) {
+		trust->left_out += !run->ranks[i];
+		trust->partial += run->ranks[i] && run->ranks[i]->coverage.count > 0;
+	}
+	return take_versions(entry, trust);
 }
 
 /* --- links and repairs ----------------------------------------------------------------------- */
@@ -527,6 +593,8 @@ int hist_entry_make(const struct np_analysis *analysis, const struct np_frequenc
 		rc = take_figures(&entry);
 	if (rc == NP_OK)
 		rc = take_ranks(&entry, frequencies);
+	if (rc == NP_OK)
+		rc = take_trust(&entry);
 	if (rc == NP_OK)
 		rc = take_links(&entry);
 	if (rc == NP_OK)

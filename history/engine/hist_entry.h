@@ -33,4 +33,7 @@ np_ns hist_now(void);
 /* When a file of the run was changed last; NP_UNKNOWN where none is there. */
 np_ns hist_newest_file(const struct np_run *run);
 
+/* The same, or when one was put there, if that was later. */
+np_ns hist_newest_change(const struct np_run *run);
+
 #endif /* HIST_ENTRY_H */

@@ -10,14 +10,21 @@
 #include "npuprof/lock.h"
 #include "npuprof/scan.h"
 
-#define FORMAT 1
+/* 2 has TRUST and WATCHED, and more columns of STEP. */
+#define FORMAT 2
 
 /* A run is added in well under a second, so who waits longer than this waits for something else. */
 #define WAIT_NS INT64_C(60000000000)
 
+#define TABLES_OF_2 \
+	"CREATE TABLE TRUST(run INTEGER NOT NULL, ops INTEGER, ops_matched INTEGER," \
+	" clock_error_ns INTEGER, left_out INTEGER, partial INTEGER, cann TEXT, framework TEXT);" \
+	"CREATE TABLE WATCHED(job TEXT NOT NULL, name TEXT NOT NULL, fingerprint TEXT NOT NULL," \
+	" run INTEGER NOT NULL);"
+
 static const char declarations[] =
 	"CREATE TABLE NPUPROF_HISTORY(format INTEGER NOT NULL);"
-	"INSERT INTO NPUPROF_HISTORY VALUES(1);"
+	"INSERT INTO NPUPROF_HISTORY VALUES(2);"
 	"CREATE TABLE RUN(id INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL UNIQUE, job TEXT NOT NULL,"
 	" dir TEXT, captured INTEGER, added INTEGER, program TEXT, device TEXT, world INTEGER,"
 	" ranks INTEGER, steps INTEGER, step_ns INTEGER, basis TEXT, verdict TEXT, what TEXT,"
@@ -28,10 +35,19 @@ static const char declarations[] =
 	" stage INTEGER, tp INTEGER, dp INTEGER, ep INTEGER, step_ns INTEGER, computing_ns INTEGER,"
 	" wait_ns INTEGER, transfer_ns INTEGER, idle_ns INTEGER, charge_ns INTEGER, mhz REAL);"
 	"CREATE TABLE STEP(run INTEGER NOT NULL, rank INTEGER NOT NULL, step TEXT, length_ns INTEGER,"
-	" computing_ns INTEGER);"
+	" computing_ns INTEGER, wait_ns INTEGER, transfer_ns INTEGER, idle_ns INTEGER);"
 	"CREATE TABLE LINK(run INTEGER NOT NULL, src INTEGER, dst INTEGER, transport TEXT, gb_s REAL,"
 	" peers_gb_s REAL, slow INTEGER);"
-	"CREATE TABLE REPAIR(run INTEGER NOT NULL, repair TEXT NOT NULL, saved_ns INTEGER);";
+	"CREATE TABLE REPAIR(run INTEGER NOT NULL, repair TEXT NOT NULL, saved_ns INTEGER);" TABLES_OF_2;
+
+/* A store of an older version becomes one of this when something is added. */
+static const char upgrade[] =
+	"UPDATE NPUPROF_HISTORY SET format = 2;"
+	"ALTER TABLE STEP ADD COLUMN wait_ns INTEGER;"
+	"ALTER TABLE STEP ADD COLUMN transfer_ns INTEGER;"
+	"ALTER TABLE STEP ADD COLUMN idle_ns INTEGER;" TABLES_OF_2
+	"INSERT INTO WATCHED SELECT RUN.job, LABEL.value, RUN.fingerprint, RUN.id FROM RUN JOIN LABEL"
+	" ON LABEL.run = RUN.id WHERE LABEL.name = 'window' ORDER BY RUN.id;";
 
 const char *hist_store_path(const char *given)
 {
@@ -68,6 +84,8 @@ void hist_store_free(struct hist_store *store)
 	np_vec_release(&store->steps);
 	np_vec_release(&store->links);
 	np_vec_release(&store->repairs);
+	np_vec_release(&store->trusts);
+	np_vec_release(&store->windows);
 	free(store);
 }
 
@@ -224,8 +242,14 @@ static void take_figure(struct row *row, uint32_t run)
 static void take_step(struct row *row, uint32_t run)
 {
 	NEW_ROW(&row->store->steps)
-	*one = (struct hist_step){ run, integer_at(row, 1), text_at(row, 2), integer_at(row, 3),
-				   integer_at(row, 4) };
+	*one = (struct hist_step){ run,
+				   integer_at(row, 1),
+				   text_at(row, 2),
+				   integer_at(row, 3),
+				   integer_at(row, 4),
+				   integer_at(row, 5),
+				   integer_at(row, 6),
+				   integer_at(row, 7) };
 }
 
 static void take_link(struct row *row, uint32_t run)
@@ -246,6 +270,28 @@ static void take_repair(struct row *row, uint32_t run)
 	*one = (struct hist_repair){ run, text_at(row, 1), integer_at(row, 2) };
 }
 
+static void take_trust(struct row *row, uint32_t run)
+{
+	NEW_ROW(&row->store->trusts)
+	*one = (struct hist_trust){ run,
+				    integer_at(row, 1),
+				    integer_at(row, 2),
+				    integer_at(row, 3),
+				    integer_at(row, 4),
+				    integer_at(row, 5),
+				    text_at(row, 6),
+				    text_at(row, 7) };
+}
+
+static void take_window(struct row *row, uint32_t run)
+{
+	NEW_ROW(&row->store->windows)
+	(void)run;
+	*one = (struct hist_window){ text_at(row, 1), text_at(row, 2), text_at(row, 3),
+				     integer_at(row, 0) };
+}
+
+/* WATCHED is the last: what is left of a run goes with it, and these do not. */
 static const struct store_table tables[] = {
 	{ "RUN",
 	  "ittt iitt iiii tttt",
@@ -259,12 +305,22 @@ static const struct store_table tables[] = {
 	  take_rank },
 	{ "LABEL", "itt", { "run", "name", "value" }, take_label },
 	{ "FIGURE", "iti", { "run", "name", "ns" }, take_figure },
-	{ "STEP", "iitii", { "run", "rank", "step", "length_ns", "computing_ns" }, take_step },
+	{ "STEP",
+	  "iitii iii",
+	  { "run", "rank", "step", "length_ns", "computing_ns", "wait_ns", "transfer_ns",
+	    "idle_ns" },
+	  take_step },
 	{ "LINK",
 	  "iiitrri",
 	  { "run", "src", "dst", "transport", "gb_s", "peers_gb_s", "slow" },
 	  take_link },
 	{ "REPAIR", "iti", { "run", "repair", "saved_ns" }, take_repair },
+	{ "TRUST",
+	  "iiiiii tt",
+	  { "run", "ops", "ops_matched", "clock_error_ns", "left_out", "partial", "cann",
+	    "framework" },
+	  take_trust },
+	{ "WATCHED", "ittt", { "run", "job", "name", "fingerprint" }, take_window },
 };
 
 static size_t column_count(const struct store_table *table)
@@ -291,23 +347,23 @@ static uint32_t index_of(const struct hist_store *store, int64_t id)
 	return UINT32_MAX;
 }
 
-static int read_table(struct np_db *db, const struct store_table *table, struct hist_store *store,
-		      struct np_err *err)
+static int read_table(struct np_db *db, const struct store_table *table, enum np_need need,
+		      struct hist_store *store, struct np_err *err)
 {
 	NP_CLEANUP(np_scan_closep) struct np_scan *scan = NULL;
 	struct np_scan_column columns[COLUMNS_MOST];
 	struct np_batch batch;
 	struct row row = { .batch = &batch, .store = store, .err = err };
 	size_t count = column_count(table);
-	bool is_run = strcmp(table->name, "RUN") == 0;
+	/* Rows of others belong to a run that is there. */
+	bool is_free = table->take == take_run || table->take == take_window;
 	int64_t last_id = NP_UNKNOWN;
 	uint32_t last = UINT32_MAX;
 	const char *letter = table->types;
 
 	for (size_t i = 0; i < count; i++, letter++) {
 		letter += *letter == ' ';
-		columns[i] =
-			(struct np_scan_column){ table->columns[i], type_of(*letter), NP_REQUIRED };
+		columns[i] = (struct np_scan_column){ table->columns[i], type_of(*letter), need };
 	}
 	row.rc = np_scan_open(db, table->name, columns, count, &scan, err);
 	while (row.rc == NP_OK && (row.rc = np_scan_next(scan, &batch, err)) == NP_OK &&
@@ -316,11 +372,11 @@ static int read_table(struct np_db *db, const struct store_table *table, struct 
 			int64_t id = integer_at(&row, 0);
 
 			/* Rows of a run stand together. */
-			if (!is_run && id != last_id) {
+			if (!is_free && id != last_id) {
 				last = index_of(store, id);
 				last_id = id;
 			}
-			if (is_run || last != UINT32_MAX)
+			if (is_free || last != UINT32_MAX)
 				table->take(&row, last);
 		}
 	}
@@ -360,7 +416,7 @@ static void place_ranks(struct hist_store *store)
 }
 
 /* A file that somebody else made, or a newer version, is neither read nor written. */
-static int check_format(struct np_db *db, struct np_err *err)
+static int check_format(struct np_db *db, int64_t *ret, struct np_err *err)
 {
 	static const struct np_scan_column column = { "format", NP_SCAN_INTEGER, NP_REQUIRED };
 	NP_CLEANUP(np_scan_closep) struct np_scan *scan = NULL;
@@ -374,20 +430,53 @@ static int check_format(struct np_db *db, struct np_err *err)
 	rc = np_scan_open(db, "NPUPROF_HISTORY", &column, 1, &scan, err);
 	if (rc == NP_OK)
 		rc = np_scan_next(scan, &batch, err);
-	if (rc == NP_OK && (batch.rows != 1 || batch.column[0].integer[0] != FORMAT))
+	*ret = rc == NP_OK && batch.rows == 1 ? batch.column[0].integer[0] : 0;
+	if (rc == NP_OK && (*ret < 1 || *ret > FORMAT))
 		rc = np_fail(err, NP_E_FORMAT,
 			     "'%s' was made by a newer version of npuprof: use that one",
 			     np_db_path(db));
 	return rc;
 }
 
+static int by_number(const void *left, const void *right)
+{
+	const struct hist_window *a = left;
+	const struct hist_window *b = right;
+
+	return (a->run > b->run) - (a->run < b->run);
+}
+
+/* In a store of an older version the label of a run says which window it was. */
+static int windows_of_labels(struct hist_store *store, struct np_err *err)
+{
+	for (size_t i = 0; i < store->labels.count; i++) {
+		const struct hist_label *label = &store->labels.item[i];
+		const struct hist_run *run = &store->runs.item[label->run];
+		struct hist_window *window;
+
+		if (strcmp(hist_text(store, label->name), "window") != 0)
+			continue;
+		window = np_vec_add(&store->windows, err);
+		if (!window)
+			return NP_E_NOMEM;
+		*window = (struct hist_window){ run->job, label->value, run->fingerprint, run->id };
+	}
+	if (store->windows.count > 0)
+		qsort(store->windows.item, store->windows.count, sizeof(*store->windows.item),
+		      by_number);
+	return NP_OK;
+}
+
 static int read_open(struct np_db *db, struct hist_store **ret, struct np_err *err)
 {
 	NP_CLEANUP(hist_store_freep) struct hist_store *store = hist_store_new(err);
-	int rc = store ? check_format(db, err) : NP_E_NOMEM;
+	int64_t format = 0;
+	int rc = store ? check_format(db, &format, err) : NP_E_NOMEM;
 
 	for (size_t i = 0; i < NP_COUNT(tables) && rc == NP_OK; i++) {
-		rc = read_table(db, &tables[i], store, err);
+		if (format == FORMAT || np_db_has_table(db, tables[i].name))
+			rc = read_table(db, &tables[i],
+					format == FORMAT ? NP_REQUIRED : NP_OPTIONAL, store, err);
 		if (i == 0 && rc == NP_OK && store->runs.count > 0)
 			qsort(store->runs.item, store->runs.count, sizeof(*store->runs.item),
 			      by_time);
@@ -395,6 +484,9 @@ static int read_open(struct np_db *db, struct hist_store **ret, struct np_err *e
 	if (rc < 0)
 		return rc;
 	place_ranks(store);
+	rc = format == FORMAT ? NP_OK : windows_of_labels(store, err);
+	if (rc < 0)
+		return rc;
 	*ret = store;
 	store = NULL;
 	return NP_OK;
@@ -413,9 +505,28 @@ int hist_store_read(const char *path, struct hist_store **ret, struct np_err *er
 /* The numbers of the runs in a store, for who adds one; NULL where there is no store yet. */
 struct known {
 	struct np_db *db;
-	int64_t last;
+	int64_t format;
+	int64_t last; /* the largest that was ever given */
 	int64_t same; /* the one with the fingerprint; NP_UNKNOWN */
 };
+
+/* Numbers of windows are not used again, whether their runs are there or not. */
+static int look_at_windows(struct known *known, struct np_err *err)
+{
+	static const struct np_scan_column column = { "run", NP_SCAN_INTEGER, NP_REQUIRED };
+	NP_CLEANUP(np_scan_closep) struct np_scan *scan = NULL;
+	struct np_batch batch;
+	int rc = np_scan_open(known->db, "WATCHED", &column, 1, &scan, err);
+
+	while (rc == NP_OK && (rc = np_scan_next(scan, &batch, err)) == NP_OK && batch.rows > 0) {
+		for (size_t i = 0; i < batch.rows; i++) {
+			int64_t id = batch.column[0].integer[i];
+
+			known->last = id > known->last ? id : known->last;
+		}
+	}
+	return rc;
+}
 
 static int look(const char *path, const char *fingerprint, struct known *ret, struct np_err *err)
 {
@@ -433,7 +544,7 @@ static int look(const char *path, const char *fingerprint, struct known *ret, st
 	if (rc == NP_E_NOTFOUND)
 		return NP_OK;
 	if (rc == NP_OK)
-		rc = check_format(ret->db, err);
+		rc = check_format(ret->db, &ret->format, err);
 	if (rc == NP_OK)
 		rc = np_scan_open(ret->db, "RUN", columns, NP_COUNT(columns), &scan, err);
 	while (rc == NP_OK && (rc = np_scan_next(scan, &batch, err)) == NP_OK && batch.rows > 0) {
@@ -446,7 +557,7 @@ static int look(const char *path, const char *fingerprint, struct known *ret, st
 				ret->same = id;
 		}
 	}
-	return rc;
+	return rc == NP_OK && ret->format == FORMAT ? look_at_windows(ret, err) : rc;
 }
 
 int hist_store_find(const char *path, const char *fingerprint, int64_t *ret, struct np_err *err)
@@ -576,10 +687,14 @@ static int insert_rest(struct inserting *into)
 
 	for (size_t i = 0; i < entry->steps.count && rc == NP_OK; i++) {
 		const struct hist_step *one = &entry->steps.item[i];
-		const struct np_cell cells[] = { into->id, np_cell_integer(one->rank),
+		const struct np_cell cells[] = { into->id,
+						 np_cell_integer(one->rank),
 						 text_cell(entry, one->step),
 						 np_cell_integer(one->length),
-						 np_cell_integer(one->computing) };
+						 np_cell_integer(one->computing),
+						 np_cell_integer(one->wait),
+						 np_cell_integer(one->transfer),
+						 np_cell_integer(one->idle) };
 
 		rc = np_db_insert_row(into->insert, cells, into->err);
 	}
@@ -611,15 +726,55 @@ static int insert_rest(struct inserting *into)
 	return rc;
 }
 
+static int insert_trust(struct inserting *into)
+{
+	const struct hist_store *entry = into->entry;
+	int rc = begin_table(into, "TRUST");
+
+	for (size_t i = 0; i < entry->trusts.count && rc == NP_OK; i++) {
+		const struct hist_trust *one = &entry->trusts.item[i];
+		const struct np_cell cells[] = {
+			into->id,
+			np_cell_integer(one->ops),
+			np_cell_integer(one->ops_matched),
+			np_cell_integer(one->clock_error),
+			np_cell_integer(one->left_out),
+			np_cell_integer(one->partial),
+			text_cell(entry, one->cann),
+			text_cell(entry, one->framework),
+		};
+
+		rc = np_db_insert_row(into->insert, cells, into->err);
+	}
+	return rc;
+}
+
+static int insert_window(struct inserting *into, const struct hist_arrival *arrival)
+{
+	const struct hist_store *entry = into->entry;
+	/* As in the declaration, which has the number last. */
+	const struct np_cell cells[] = {
+		text_cell(entry, entry->runs.item[0].job),
+		np_cell_text(arrival->name),
+		text_cell(entry, entry->runs.item[0].fingerprint),
+		into->id,
+	};
+	int rc = begin_table(into, "WATCHED");
+
+	return rc == NP_OK ? np_db_insert_row(into->insert, cells, into->err) : rc;
+}
+
 /* A copy of the store, or an empty one. */
-static int begin_writing(const char *path, struct np_db *old, struct np_db_writer **ret,
+static int begin_writing(const char *path, const struct known *known, struct np_db_writer **ret,
 			 struct np_err *err)
 {
-	int rc = old ? np_db_writer_open_copy(old, path, ret, err)
-		     : np_db_writer_open(path, ret, err);
+	int rc = known->db ? np_db_writer_open_copy(known->db, path, ret, err)
+			   : np_db_writer_open(path, ret, err);
 
-	if (rc == NP_OK && !old)
+	if (rc == NP_OK && !known->db)
 		rc = np_db_writer_exec(*ret, declarations, err);
+	else if (rc == NP_OK && known->format < FORMAT)
+		rc = np_db_writer_exec(*ret, upgrade, err);
 	return rc;
 }
 
@@ -647,8 +802,74 @@ static int drop_old_steps(struct np_db_writer *writer, struct np_err *err)
 	return np_db_writer_exec(writer, sql, err);
 }
 
-int hist_store_add(const char *path, const struct hist_store *entry, int64_t *ret_id,
-		   bool *ret_known, struct np_err *err)
+/* Remove the runs that the table `gone` lists; windows stay known. */
+static int remove_gone(struct np_db_writer *writer, struct np_err *err)
+{
+	char sql[128];
+	int rc = NP_OK;
+
+	for (size_t i = 0; i + 1 < NP_COUNT(tables) && rc == NP_OK; i++) {
+		(void)snprintf(sql, sizeof(sql), "DELETE FROM %s WHERE %s IN (SELECT id FROM gone)",
+			       tables[i].name, i == 0 ? "id" : "run");
+		rc = np_db_writer_exec(writer, sql, err);
+	}
+	return rc == NP_OK ? np_db_writer_exec(writer, "DROP TABLE gone", err) : rc;
+}
+
+/* Runs of each job from the newest on; of windows alone where `windows` are asked for. */
+static int remove_runs(struct np_db_writer *writer, int64_t keep, bool windows, struct np_err *err)
+{
+	char sql[320];
+	int rc;
+
+	(void)snprintf(sql, sizeof(sql),
+		       "CREATE TEMP TABLE gone AS SELECT id FROM (SELECT id, row_number() OVER "
+		       "(PARTITION BY job ORDER BY captured DESC, id DESC) AS place FROM RUN %s) "
+		       "WHERE place > %lld",
+		       windows ? "WHERE id IN (SELECT run FROM WATCHED)" : "", (long long)keep);
+	rc = np_db_writer_exec(writer, sql, err);
+	return rc == NP_OK ? remove_gone(writer, err) : rc;
+}
+
+static int remove_one(struct np_db_writer *writer, int64_t id, struct np_err *err)
+{
+	char sql[160];
+	int rc;
+
+	(void)snprintf(
+		sql, sizeof(sql),
+		"CREATE TEMP TABLE gone AS SELECT %lld AS id; DELETE FROM WATCHED WHERE run = %lld",
+		(long long)id, (long long)id);
+	rc = np_db_writer_exec(writer, sql, err);
+	return rc == NP_OK ? remove_gone(writer, err) : rc;
+}
+
+static int insert_all(struct inserting *into, const struct hist_arrival *arrival)
+{
+	int rc = NP_OK;
+
+	if (arrival && arrival->replaces != NP_UNKNOWN)
+		rc = remove_one(into->writer, arrival->replaces, into->err);
+	if (rc == NP_OK)
+		rc = insert_run(into);
+	if (rc == NP_OK)
+		rc = insert_ranks(into);
+	if (rc == NP_OK)
+		rc = insert_names(into);
+	if (rc == NP_OK)
+		rc = insert_rest(into);
+	if (rc == NP_OK)
+		rc = insert_trust(into);
+	if (rc == NP_OK && arrival)
+		rc = insert_window(into, arrival);
+	if (rc == NP_OK && arrival && arrival->keep > 0)
+		rc = remove_runs(into->writer, arrival->keep, true, into->err);
+	return rc == NP_OK ? drop_old_steps(into->writer, into->err) : rc;
+}
+
+int hist_store_add_window(const char *path, const struct hist_store *entry,
+			  const struct hist_arrival *arrival, int64_t *ret_id, bool *ret_known,
+			  struct np_err *err)
 {
 	struct inserting into = { .entry = entry, .err = err };
 	struct known known = { 0 };
@@ -659,19 +880,11 @@ int hist_store_add(const char *path, const struct hist_store *entry, int64_t *re
 		rc = look(path, fingerprint, &known, err);
 	if (rc == NP_OK && known.same == NP_UNKNOWN) {
 		into.id = np_cell_integer(known.last + 1);
-		rc = begin_writing(path, known.db, &into.writer, err);
+		rc = begin_writing(path, &known, &into.writer, err);
 		if (rc == NP_OK)
-			rc = insert_run(&into);
+			rc = insert_all(&into, arrival);
 		if (rc == NP_OK)
-			rc = insert_ranks(&into);
-		if (rc == NP_OK)
-			rc = insert_names(&into);
-		if (rc == NP_OK)
-			rc = insert_rest(&into);
-		if (rc == NP_OK)
-			rc = drop_old_steps(into.writer, err);
-		if (rc == NP_OK)
-			rc = np_db_writer_commit(into.writer, err);
+			rc = np_db_writer_commit_lasting(into.writer, err);
 		else
 			np_db_writer_abort(into.writer);
 	}
@@ -683,26 +896,10 @@ int hist_store_add(const char *path, const struct hist_store *entry, int64_t *re
 	return rc;
 }
 
-/* So many runs that are newer there are of the same job. */
-#define NEWER \
-	"(SELECT count(*) FROM RUN AS n WHERE n.job = RUN.job AND " \
-	"(n.captured, n.id) > (RUN.captured, RUN.id))"
-
-static int remove_runs(struct np_db_writer *writer, int64_t keep, struct np_err *err)
+int hist_store_add(const char *path, const struct hist_store *entry, int64_t *ret_id,
+		   bool *ret_known, struct np_err *err)
 {
-	char sql[256];
-	int rc;
-
-	(void)snprintf(sql, sizeof(sql),
-		       "CREATE TEMP TABLE gone AS SELECT id FROM RUN WHERE " NEWER " >= %lld",
-		       (long long)keep);
-	rc = np_db_writer_exec(writer, sql, err);
-	for (size_t i = 0; i < NP_COUNT(tables) && rc == NP_OK; i++) {
-		(void)snprintf(sql, sizeof(sql), "DELETE FROM %s WHERE %s IN (SELECT id FROM gone)",
-			       tables[i].name, i == 0 ? "id" : "run");
-		rc = np_db_writer_exec(writer, sql, err);
-	}
-	return rc == NP_OK ? np_db_writer_exec(writer, "DROP TABLE gone", err) : rc;
+	return hist_store_add_window(path, entry, NULL, ret_id, ret_known, err);
 }
 
 /* How many runs a store has. */
@@ -718,24 +915,26 @@ static int count_runs(const char *path, int64_t *ret, struct np_err *err)
 
 int hist_store_prune(const char *path, int64_t keep, int64_t *ret, struct np_err *err)
 {
-	NP_CLEANUP(np_db_closep) struct np_db *db = NULL;
+	struct known known = { 0 };
 	struct np_db_writer *writer = NULL;
 	int64_t before = 0;
 	int64_t after = 0;
 	int rc = lock_of(path, err);
 
+	/* Without a store there is nothing to remove, which counting says. */
 	if (rc == NP_OK)
 		rc = count_runs(path, &before, err);
 	if (rc == NP_OK)
-		rc = np_db_open(path, &db, err);
+		rc = look(path, NULL, &known, err);
 	if (rc == NP_OK)
-		rc = begin_writing(path, db, &writer, err);
+		rc = begin_writing(path, &known, &writer, err);
 	if (rc == NP_OK)
-		rc = remove_runs(writer, keep, err);
+		rc = remove_runs(writer, keep, false, err);
 	if (rc == NP_OK)
-		rc = np_db_writer_commit(writer, err);
+		rc = np_db_writer_commit_lasting(writer, err);
 	else
 		np_db_writer_abort(writer);
+	np_db_close(known.db);
 	if (rc == NP_OK)
 		rc = count_runs(path, &after, err);
 	if (rc == NP_OK)

@@ -15,7 +15,8 @@
  *
  * The file is never changed in place: who adds to it holds the lock of its directory
  * (npuprof/lock.h), copies it, adds and puts the copy into its place. A reader needs no lock and
- * sees a whole file. A run is in it once, by the fingerprint of its files.
+ * sees a whole file. A run is in it once, by the fingerprint of its files. The copy is on the disk
+ * before it gets the name, so that a machine that fails leaves one or the other.
  */
 
 /* The runs of which steps are kept. */
@@ -81,6 +82,29 @@ struct hist_step {
 	np_str step;
 	np_ns length;
 	np_ns computing;
+	np_ns wait;
+	np_ns transfer;
+	np_ns idle;
+};
+
+/* How far a run is to be believed, and what recorded it; NP_UNKNOWN in runs of older versions. */
+struct hist_trust {
+	uint32_t run;
+	int64_t ops;         /* operators of communication */
+	int64_t ops_matched; /* over ranks */
+	np_ns clock_error;   /* 90 % of all are less */
+	int64_t left_out;    /* ranks that could not be used */
+	int64_t partial;     /* ranks of which files are not whole */
+	np_str cann;         /* versions; NP_STR_NONE: not known */
+	np_str framework;
+};
+
+/* A window that a watch has told of; its run may be gone. */
+struct hist_window {
+	np_str job;
+	np_str name;
+	np_str fingerprint;
+	int64_t run; /* number of the run that it became */
 };
 
 /* Between ranks; only those that were compared with others. */
@@ -112,6 +136,8 @@ struct hist_store {
 	NP_VEC(struct hist_step) steps;
 	NP_VEC(struct hist_link) links;
 	NP_VEC(struct hist_repair) repairs;
+	NP_VEC(struct hist_trust) trusts;   /* at most one of each run */
+	NP_VEC(struct hist_window) windows; /* by the number of their run */
 };
 
 /* The store that was given, else that of NPUPROF_HISTORY; NULL where neither names one. */
@@ -141,6 +167,18 @@ int hist_store_read(const char *path, struct hist_store **ret, struct np_err *er
  */
 int hist_store_add(const char *path, const struct hist_store *entry, int64_t *ret_id,
 		   bool *ret_known, struct np_err *err) NP_MUST_USE;
+
+/* A window of a watch that is put into the store. */
+struct hist_arrival {
+	const char *name;
+	int64_t replaces; /* the run that it was before more of it arrived; NP_UNKNOWN: none */
+	int64_t keep;     /* so many runs of windows of this job are kept; 0: all */
+};
+
+/* The same for a window: it stays known when its run is removed. */
+int hist_store_add_window(const char *path, const struct hist_store *entry,
+			  const struct hist_arrival *arrival, int64_t *ret_id, bool *ret_known,
+			  struct np_err *err) NP_MUST_USE;
 
 /* The number of the run with this fingerprint; NP_UNKNOWN for none, also without a store. */
 int hist_store_find(const char *path, const char *fingerprint, int64_t *ret, struct np_err *err)

@@ -29,25 +29,27 @@ static char *below(const char *place, const char *name)
 	return *place ? np_join_path(place, name) : strdup(name);
 }
 
-static np_ns time_of_change(const char *path)
+static np_ns time_in(const struct timespec *time)
 {
-	struct stat info = { 0 };
-
-	return stat(path, &info) == 0
-		       ? (np_ns)info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec
-		       : 0;
+	return (np_ns)time->tv_sec * 1000000000 + time->tv_nsec;
 }
 
 static int add_path(struct watch_window *window, const char *dir, const char *name,
 		    struct np_err *err)
 {
 	char **slot = np_vec_add(&window->paths, err);
-	np_ns made;
+	struct stat info = { 0 };
+	np_ns made = 0;
+	np_ns changed = 0;
 
 	if (!slot || !(*slot = np_join_path(dir, name)))
 		return np_fail_nomem(err, "windows");
-	made = time_of_change(*slot);
+	if (stat(*slot, &info) == 0) {
+		made = time_in(&info.st_mtim);
+		changed = time_in(&info.st_ctim) > made ? time_in(&info.st_ctim) : made;
+	}
 	window->made = made > window->made ? made : window->made;
+	window->changed = changed > window->changed ? changed : window->changed;
 	return NP_OK;
 }
 
@@ -69,7 +71,8 @@ struct arrival {
 	int64_t number; /* these digits */
 	int64_t time;   /* what they mean, ms */
 	bool lines;     /* of msMonitor: a process writes one after the other */
-	size_t window;  /* that it belongs to, among those of the place */
+	size_t window;  /* that it belongs to, among the new ones of the place */
+	size_t known;   /* the window that is known and has it, among the ranges; SIZE_MAX: none */
 	bool ended;     /* of lines: nothing follows */
 };
 
@@ -103,7 +106,7 @@ static bool is_arrival(const char *name, struct arrival *ret)
 	int64_t process;
 	int32_t rank;
 
-	*ret = (struct arrival){ .name = name, .time = -1 };
+	*ret = (struct arrival){ .name = name, .time = -1, .known = SIZE_MAX };
 	if (file_name_is_monitor_lines(name, &process, &ret->time, &rank))
 		ret->lines = true;
 	else if (!file_name_is_msmonitor(name, &ret->time, &rank) && strstr(name, "_ascend_"))
@@ -137,40 +140,52 @@ static bool has_ended(const char *dir, const char *name)
 	return ended;
 }
 
-/* The newest capture of the same process before this one; SIZE_MAX: there is none. */
+/* The newest new capture of the same process before this one; SIZE_MAX: there is none. */
 static size_t find_before(const struct arrivals *arrivals, size_t index)
 {
 	for (size_t i = index; i-- > 0;) {
-		if (same_process(&arrivals->list.item[i], &arrivals->list.item[index]))
+		if (arrivals->list.item[i].known == SIZE_MAX &&
+		    same_process(&arrivals->list.item[i], &arrivals->list.item[index]))
 			return i;
 	}
 	return SIZE_MAX;
 }
 
-/* Which captures belong together, in the order of their times. */
+/* Which of the new captures belong together, in the order of their times. */
 static void divide(struct arrivals *arrivals, const char *dir)
 {
+	const struct arrival *last = NULL;
+
 	for (size_t i = 0; i < arrivals->list.count; i++) {
 		struct arrival *one = &arrivals->list.item[i];
-		size_t newest = i > 0 ? arrivals->list.item[i - 1].window : 0;
+		size_t newest = last ? last->window : 0;
 		size_t before = find_before(arrivals, i);
 		bool goes_on =
 			before != SIZE_MAX && one->lines && !arrivals->list.item[before].ended;
 
+		if (one->known != SIZE_MAX)
+			continue;
 		if (goes_on)
 			one->window = arrivals->list.item[before].window;
-		else if (i > 0 &&
-			 (one->time - arrivals->list.item[i - 1].time > APART_MS ||
+		else if (last &&
+			 (one->time - last->time > APART_MS ||
 			  (before != SIZE_MAX && arrivals->list.item[before].window == newest)))
 			one->window = newest + 1;
 		else
 			one->window = newest;
 		one->ended = one->lines && has_ended(dir, one->name);
+		last = one;
 	}
 }
 
+static bool is_of(const struct arrival *one, size_t index, bool known)
+{
+	return known ? one->known == index : one->known == SIZE_MAX && one->window == index;
+}
+
+/* The captures of a new window, or of a known one, whose name stays. */
 static int add_together(struct window_listing *listing, const struct arrivals *arrivals,
-			size_t index, const char *place, const char *dir)
+			size_t index, const char *known, const char *place, const char *dir)
 {
 	struct watch_window *window = np_vec_add(&listing->windows.list, listing->err);
 	int64_t first = INT64_MAX;
@@ -181,7 +196,7 @@ static int add_together(struct window_listing *listing, const struct arrivals *a
 	for (size_t i = 0; i < arrivals->list.count && rc == NP_OK; i++) {
 		const struct arrival *one = &arrivals->list.item[i];
 
-		if (one->window != index)
+		if (!is_of(one, index, known != NULL))
 			continue;
 		first = one->number < first ? one->number : first;
 		last = one->number > last ? one->number : last;
@@ -190,26 +205,31 @@ static int add_together(struct window_listing *listing, const struct arrivals *a
 	if (rc < 0)
 		return rc;
 	(void)snprintf(name, sizeof(name), "%017" PRId64 "-%017" PRId64, first, last);
-	window->name = below(place, name);
+	window->name = known ? strdup(known) : below(place, name);
 	return window->name ? NP_OK : np_fail_nomem(listing->err, "windows");
 }
 
-static int add_arrivals(struct window_listing *listing, struct arrivals *arrivals,
-			const char *place, const char *dir)
+static size_t count_of(const struct arrivals *arrivals, size_t index, bool known)
 {
-	size_t count = arrivals->list.count;
+	size_t count = 0;
+
+	for (size_t i = 0; i < arrivals->list.count; i++)
+		count += is_of(&arrivals->list.item[i], index, known);
+	return count;
+}
+
+static int add_new(struct window_listing *listing, const struct arrivals *arrivals,
+		   const char *place, const char *dir)
+{
+	size_t most = 0;
 	int rc = NP_OK;
 
-	if (count == 0)
-		return NP_OK;
-	qsort(arrivals->list.item, count, sizeof(*arrivals->list.item), by_number);
-	divide(arrivals, dir);
 	/* Lines that go on may follow captures of a later window. */
-	for (size_t window = 0, most = 0; window <= most && rc == NP_OK; window++) {
-		for (size_t i = 0; i < count; i++)
-			most = arrivals->list.item[i].window > most ? arrivals->list.item[i].window
-								    : most;
-		rc = add_together(listing, arrivals, window, place, dir);
+	for (size_t i = 0; i < arrivals->list.count; i++)
+		most = arrivals->list.item[i].window > most ? arrivals->list.item[i].window : most;
+	for (size_t window = 0; window <= most && rc == NP_OK; window++) {
+		if (count_of(arrivals, window, false) > 0)
+			rc = add_together(listing, arrivals, window, NULL, place, dir);
 	}
 	return rc;
 }
@@ -217,13 +237,18 @@ static int add_arrivals(struct window_listing *listing, struct arrivals *arrival
 /* --- what is known --------------------------------------------------------------------------- */
 
 struct time_range {
+	const char *name; /* of the window */
 	int64_t first;
 	int64_t last;
+	int64_t most; /* the largest `last` up to here */
 };
 
 struct time_ranges {
-	NP_VEC(struct time_range) list; /* by `first`; `last` is the largest up to here */
+	NP_VEC(struct time_range) list; /* by `first` */
 };
+
+/* Of so many of the newest that are known what arrives late is looked for. */
+#define LATE_WINDOWS 8
 
 /* The times in the name of a window of captures of this place. */
 static bool read_range(const char *name, const char *place, struct time_range *ret)
@@ -261,17 +286,19 @@ static int read_ranges(const struct watch_listing *asked, const char *place,
 		if (!slot)
 			return NP_E_NOMEM;
 		*slot = one;
+		slot->name = asked->known[i];
 	}
 	if (ret->list.count > 0)
 		qsort(ret->list.item, ret->list.count, sizeof(*ret->list.item), by_first);
 	for (size_t i = 0; i < ret->list.count; i++) {
 		last = ret->list.item[i].last > last ? ret->list.item[i].last : last;
-		ret->list.item[i].last = last;
+		ret->list.item[i].most = last;
 	}
 	return NP_OK;
 }
 
-static bool is_within(const struct time_ranges *ranges, int64_t number)
+/* The window that is known and has this time; SIZE_MAX: none. */
+static size_t find_range(const struct time_ranges *ranges, int64_t number)
 {
 	size_t low = 0;
 	size_t high = ranges->list.count;
@@ -284,7 +311,56 @@ static bool is_within(const struct time_ranges *ranges, int64_t number)
 		else
 			high = middle;
 	}
-	return low > 0 && number <= ranges->list.item[low - 1].last;
+	while (low > 0 && number <= ranges->list.item[low - 1].most) {
+		if (number <= ranges->list.item[low - 1].last)
+			return low - 1;
+		low--;
+	}
+	return SIZE_MAX;
+}
+
+/* Do the captures of a new window belong to a known one: about the same time, other processes? */
+static bool belongs(const struct arrivals *arrivals, size_t window, size_t known)
+{
+	bool near = false;
+
+	for (size_t i = 0; i < arrivals->list.count; i++) {
+		const struct arrival *one = &arrivals->list.item[i];
+
+		if (one->known != SIZE_MAX || one->window != window)
+			continue;
+		for (size_t j = 0; j < arrivals->list.count; j++) {
+			const struct arrival *other = &arrivals->list.item[j];
+
+			if (other->known != known)
+				continue;
+			if (one->lines || same_process(one, other))
+				return false;
+			near |= one->time - other->time <= APART_MS &&
+				other->time - one->time <= APART_MS;
+		}
+	}
+	return near;
+}
+
+/* A rank that is late makes no window of its own. */
+static void join_late(struct arrivals *arrivals, size_t first, size_t end)
+{
+	for (size_t known = first; known < end; known++) {
+		for (size_t i = 0; i < arrivals->list.count; i++) {
+			size_t window = arrivals->list.item[i].window;
+
+			if (arrivals->list.item[i].known != SIZE_MAX ||
+			    !belongs(arrivals, window, known))
+				continue;
+			for (size_t j = 0; j < arrivals->list.count; j++) {
+				struct arrival *one = &arrivals->list.item[j];
+
+				if (one->known == SIZE_MAX && one->window == window)
+					one->known = known;
+			}
+		}
+	}
 }
 
 /* --- places ---------------------------------------------------------------------------------- */
@@ -305,26 +381,50 @@ static bool is_numbered(const char *dir, const char *name)
 	return np_text_begins(name, "window-") && may_be_window(dir, name);
 }
 
+/* Captures of windows that are known, of the newest only, and those that are new. */
+static int gather(struct window_listing *listing, const struct np_names *names,
+		  const struct time_ranges *known, size_t newest, struct arrivals *ret)
+{
+	for (size_t i = 0; i < names->list.count; i++) {
+		struct arrival one;
+		struct arrival *slot;
+
+		if (!is_arrival(names->list.item[i], &one))
+			continue;
+		one.known = find_range(known, one.number);
+		if (one.known != SIZE_MAX && one.known < newest)
+			continue;
+		slot = np_vec_add(&ret->list, listing->err);
+		if (!slot)
+			return NP_E_NOMEM;
+		*slot = one;
+	}
+	if (ret->list.count > 0)
+		qsort(ret->list.item, ret->list.count, sizeof(*ret->list.item), by_number);
+	return NP_OK;
+}
+
 static int take_arrivals(struct window_listing *listing, const struct np_names *names,
 			 const char *place, const char *dir)
 {
 	struct time_ranges known = { 0 };
 	struct arrivals arrivals = { 0 };
 	int rc = read_ranges(listing->asked, place, &known, listing->err);
+	size_t newest = known.list.count > LATE_WINDOWS ? known.list.count - LATE_WINDOWS : 0;
 
-	for (size_t i = 0; i < names->list.count && rc == NP_OK; i++) {
-		struct arrival one;
-		struct arrival *slot;
-
-		if (!is_arrival(names->list.item[i], &one) || is_within(&known, one.number))
-			continue;
-		slot = np_vec_add(&arrivals.list, listing->err);
-		rc = slot ? NP_OK : NP_E_NOMEM;
-		if (slot)
-			*slot = one;
+	if (rc == NP_OK)
+		rc = gather(listing, names, &known, newest, &arrivals);
+	if (rc == NP_OK) {
+		divide(&arrivals, dir);
+		join_late(&arrivals, newest, known.list.count);
+	}
+	for (size_t i = newest; i < known.list.count && rc == NP_OK; i++) {
+		if (count_of(&arrivals, i, true) > 0)
+			rc = add_together(listing, &arrivals, i, known.list.item[i].name, place,
+					  dir);
 	}
 	if (rc == NP_OK)
-		rc = add_arrivals(listing, &arrivals, place, dir);
+		rc = add_new(listing, &arrivals, place, dir);
 	np_vec_release(&arrivals.list);
 	np_vec_release(&known.list);
 	return rc;

@@ -16,19 +16,22 @@
  *   lines of one process follow each other until one says that the monitor was stopped.
  *
  * Hidden ones and results of an analysis are none. Captures with a time within that of a window
- * that is known belong to it, whenever they arrive.
+ * that is known belong to it, whenever they arrive; so do those of other processes that began at
+ * about its time. Of captures side by side the newest known windows are listed again, older ones
+ * are not.
  */
 struct watch_window {
 	char *name; /* below the directory: "job/window-3"; of captures "FIRST-LAST", their times */
 	NP_VEC(char *) paths; /* what it consists of */
 	np_ns made;           /* time of change of its directory, or of its newest capture */
+	np_ns changed; /* the same, or when it was put there, by the clock of the file system */
 };
 
 struct watch_windows {
 	NP_VEC(struct watch_window) list; /* the oldest first */
 };
 
-/* What is looked for where: `known` are the names of windows that need not be listed again. */
+/* What is looked for where; `known` are the names of windows that were taken before. */
 struct watch_listing {
 	const char *dir;
 	const char *const *known;

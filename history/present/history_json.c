@@ -99,6 +99,25 @@ static void put_ranks(struct np_jsonout *out, const struct hist_store *store,
 	np_jsonout_end(out);
 }
 
+static void put_trust(struct np_jsonout *out, const struct hist_store *store, size_t run)
+{
+	for (size_t i = 0; i < store->trusts.count; i++) {
+		const struct hist_trust *trust = &store->trusts.item[i];
+
+		if (trust->run != run)
+			continue;
+		np_jsonout_object_line(out, "trust");
+		np_jsonout_integer(out, "ops_total", trust->ops);
+		np_jsonout_integer(out, "ops_matched", trust->ops_matched);
+		np_jsonout_integer(out, "clock_error_ns", trust->clock_error);
+		np_jsonout_integer(out, "ranks_left_out", trust->left_out);
+		np_jsonout_integer(out, "ranks_partial", trust->partial);
+		np_jsonout_text(out, "cann_version", hist_text(store, trust->cann));
+		np_jsonout_text(out, "framework_version", hist_text(store, trust->framework));
+		np_jsonout_end(out);
+	}
+}
+
 int history_json_list(const struct history_report *report, bool whole, void *stream,
 		      struct np_err *err)
 {
@@ -127,6 +146,7 @@ int history_json_list(const struct history_report *report, bool whole, void *str
 		np_jsonout_text(&out, "verdict_what", hist_text(store, run->what));
 		np_jsonout_text(&out, "verdict_text", hist_text(store, run->sentence));
 		if (whole) {
+			put_trust(&out, store, i);
 			put_figures(&out, store, i);
 			put_ranks(&out, store, run);
 		}

@@ -19,18 +19,60 @@ bool watch_names_cause(const struct hist_store *store, const struct hist_run *ru
 	       strcmp(kind, "not-profiled") != 0;
 }
 
-static const char *window_of(const struct watch_line *line)
-{
-	const char *window = hist_label_of(line->store, line->run, "window");
-
-	return window ? window : "?";
-}
-
 static const char *cause_of(const struct hist_store *store, const struct hist_run *run)
 {
 	const char *what = hist_text(store, run->what);
 
 	return what ? what : hist_text(store, run->verdict);
+}
+
+/* The machine of a rank that is named, "device 3 of node-7"; nothing where it is not known. */
+static void add_machine(struct np_buf *buf, const struct watch_line *line)
+{
+	const struct hist_run *run = &line->store->runs.item[line->run];
+	const char *what = hist_text(line->store, run->what);
+	int64_t rank;
+
+	if (!what || !np_text_begins(what, "rank:") ||
+	    !np_text_to_int(what + 5, strlen(what + 5), &rank))
+		return;
+	for (size_t i = 0; i < line->store->ranks.count; i++) {
+		const struct hist_rank *one = &line->store->ranks.item[i];
+
+		if (one->run == line->run && one->rank == rank && one->host != NP_STR_NONE &&
+		    one->device >= 0)
+			history_unit(buf, line->store, HIST_DEVICE, one->host, one->device);
+	}
+}
+
+/* What the repair that is named saves of the step; NP_UNKNOWN where nobody has replayed it. */
+static np_ns saved_of(const struct watch_line *line)
+{
+	const struct hist_run *run = &line->store->runs.item[line->run];
+
+	for (size_t i = 0; i < line->store->repairs.count; i++) {
+		const struct hist_repair *one = &line->store->repairs.item[i];
+
+		if (one->run == line->run && one->repair == run->what && run->what != NP_STR_NONE)
+			return one->saved;
+	}
+	return NP_UNKNOWN;
+}
+
+static void say_became(struct np_buf *buf, const struct watch_line *line)
+{
+	const struct hist_run *run = &line->store->runs.item[line->run];
+	NP_CLEANUP(np_buf_release) struct np_buf machine = NP_BUF_INIT;
+	np_ns saved = saved_of(line);
+
+	add_machine(&machine, line);
+	np_say(buf, "  from here on: {1}", NP_SAID_TEXT(cause_of(line->store, run)));
+	if (machine.length > 0)
+		np_say(buf, ", {1}", NP_SAID_TEXT(machine.text));
+	if (saved != NP_UNKNOWN && saved > 0 && run->step != NP_UNKNOWN && run->step > 0)
+		np_say(buf, "; its repair saves {1} of the step ({2})", NP_SAID_TIME(saved),
+		       NP_SAID_SHARE((double)saved / (double)run->step));
+	np_buf_add_char(buf, '\n');
 }
 
 void watch_say(struct np_buf *buf, const struct watch_line *line)
@@ -40,10 +82,13 @@ void watch_say(struct np_buf *buf, const struct watch_line *line)
 
 	history_time(&when, run->captured);
 	np_say(buf, "{1}  {2}: {3} ranks, step {4}; {5}\n", NP_SAID_TEXT(when.text),
-	       NP_SAID_TEXT(window_of(line)), NP_SAID_INT(run->ranks), NP_SAID_TIME(run->step),
+	       NP_SAID_TEXT(line->window), NP_SAID_INT(run->ranks), NP_SAID_TIME(run->step),
 	       NP_SAID_MSG(hist_text(line->store, run->sentence)));
+	if (line->replaces != NP_UNKNOWN)
+		np_say(buf, "  in place of run {1}: more of this window arrived after that\n",
+		       NP_SAID_INT(line->replaces));
 	if (line->news == WATCH_BECAME)
-		np_say(buf, "  from here on: {1}\n", NP_SAID_TEXT(cause_of(line->store, run)));
+		say_became(buf, line);
 	else if (line->news == WATCH_CEASED)
 		np_say(buf, "  no longer: {1}\n", NP_SAID_TEXT(line->before));
 }
@@ -61,7 +106,9 @@ void watch_put_json(struct np_buf *buf, const struct watch_line *line)
 	np_jsonout_object_line(&out, NULL);
 	np_jsonout_text(&out, "schema", "npuprof.watch/1");
 	np_jsonout_integer(&out, "run", line->id);
-	np_jsonout_text(&out, "window", window_of(line));
+	np_jsonout_text(&out, "window", line->window);
+	np_jsonout_text(&out, "fingerprint", hist_text(line->store, run->fingerprint));
+	np_jsonout_integer(&out, "replaces_run", line->replaces);
 	np_jsonout_text(&out, "job", hist_text(line->store, run->job));
 	np_jsonout_integer(&out, "captured_ns", run->captured);
 	np_jsonout_integer(&out, "ranks_used", run->ranks);
@@ -70,6 +117,7 @@ void watch_put_json(struct np_buf *buf, const struct watch_line *line)
 	np_jsonout_text(&out, "verdict", hist_text(line->store, run->verdict));
 	np_jsonout_text(&out, "verdict_what", hist_text(line->store, run->what));
 	np_jsonout_text(&out, "verdict_text", hist_text(line->store, run->sentence));
+	np_jsonout_integer(&out, "verdict_saved_ns", saved_of(line));
 	np_jsonout_text(&out, "news", news[line->news]);
 	np_jsonout_text(&out, "before", line->before);
 	np_jsonout_end(&out);
@@ -96,15 +144,26 @@ int64_t watch_line_run(const char *text, size_t length)
 
 /* --- Prometheus ------------------------------------------------------------------------------ */
 
-/* A value of a label, between quotes. */
+/* A value of a label, between quotes. One byte that is no UTF-8, and the whole file is refused. */
 static void put_label(FILE *stream, const char *name, const char *value)
 {
+	const char *at = value ? value : "";
+	size_t left = strlen(at);
+
 	(void)fprintf(stream, "%s=\"", name);
-	for (const char *at = value ? value : ""; *at; at++) {
-		if (*at == '\n')
+	while (left > 0) {
+		size_t length = np_utf8_length(at, left);
+
+		if (length == 0)
+			(void)fputs("\xEF\xBF\xBD", stream); /* U+FFFD */
+		else if (*at == '\n')
 			(void)fputs("\\n", stream);
 		else
-			(void)fprintf(stream, "%s%c", *at == '"' || *at == '\\' ? "\\" : "", *at);
+			(void)fprintf(stream, "%s%.*s", *at == '"' || *at == '\\' ? "\\" : "",
+				      (int)length, at);
+		length = length > 0 ? length : 1;
+		at += length;
+		left -= length;
 	}
 	(void)fputc('"', stream);
 }
@@ -153,12 +212,18 @@ static void put_parts(FILE *stream, const struct watch_line *line, const char *j
 	}
 }
 
-int watch_write_metrics(const void *context, FILE *stream, struct np_err *err)
+static void put_counter(FILE *stream, const char *name, const char *help, const char *job,
+			int64_t count)
 {
-	const struct watch_metrics *metrics = context;
-	const struct watch_line *line = metrics->newest;
+	put_head(stream, name, "counter", help);
+	(void)fprintf(stream, "%s{", name);
+	put_label(stream, "job", job);
+	(void)fprintf(stream, "} %" PRId64 "\n", count);
+}
+
+static void put_newest(FILE *stream, const struct watch_line *line, const char *job)
+{
 	const struct hist_run *run = &line->store->runs.item[line->run];
-	const char *job = hist_text(line->store, run->job);
 
 	put_gauge(stream, "npuprof_step_seconds", "Mean step of the newest window.", job,
 		  run->step);
@@ -173,16 +238,22 @@ int watch_write_metrics(const void *context, FILE *stream, struct np_err *err)
 	(void)fputc(',', stream);
 	put_label(stream, "what", hist_text(line->store, run->what));
 	(void)fputs("} 1\n", stream);
-	put_head(stream, "npuprof_watch_windows_total", "counter",
-		 "Windows analysed since the start.");
-	(void)fprintf(stream, "npuprof_watch_windows_total{");
-	put_label(stream, "job", job);
-	(void)fprintf(stream, "} %" PRId64 "\n", metrics->windows);
-	put_head(stream, "npuprof_watch_failed_windows_total", "counter",
-		 "Windows that could not be analysed.");
-	(void)fprintf(stream, "npuprof_watch_failed_windows_total{");
-	put_label(stream, "job", job);
-	(void)fprintf(stream, "} %" PRId64 "\n", metrics->failed);
+	put_gauge(stream, "npuprof_verdict_saved_seconds",
+		  "What the repair that the newest window names saves of its step; 0 for none.",
+		  job, watch_names_cause(line->store, run) ? saved_of(line) : 0);
+}
+
+int watch_write_metrics(const void *context, FILE *stream, struct np_err *err)
+{
+	const struct watch_metrics *metrics = context;
+
+	if (metrics->newest)
+		put_newest(stream, metrics->newest, metrics->job);
+	put_counter(stream, "npuprof_watch_windows_total", "Windows analysed since the start.",
+		    metrics->job, metrics->windows);
+	put_counter(stream, "npuprof_watch_failed_windows_total",
+		    "Windows that could not be analysed, since the start.", metrics->job,
+		    metrics->failed);
 	return ferror(stream) ? np_fail(err, NP_E_IO, "%s", "the metrics could not be written")
 			      : NP_OK;
 }

@@ -24,6 +24,8 @@ struct watch_line {
 	const struct hist_store *store;
 	size_t run; /* index in it */
 	int64_t id; /* of the run in the store that is kept */
+	const char *window;
+	int64_t replaces; /* the run that it was before more of it arrived; NP_UNKNOWN: none */
 	enum watch_news news;
 	const char *before; /* the verdict of the window before; NULL for none */
 };
@@ -38,7 +40,8 @@ void watch_put_json(struct np_buf *buf, const struct watch_line *line);
 int64_t watch_line_run(const char *text, size_t length);
 
 struct watch_metrics {
-	const struct watch_line *newest;
+	const struct watch_line *newest; /* NULL: there is none yet */
+	const char *job;
 	int64_t windows; /* analysed by this process */
 	int64_t failed;
 };

@@ -99,4 +99,7 @@ int np_db_insert_row(struct np_db_insert *insert, const struct np_cell *cells, s
 /* Commit, close and rename into place. The writer is freed in either case. */
 int np_db_writer_commit(struct np_db_writer *writer, struct np_err *err) NP_MUST_USE;
 
+/* The same of what cannot be made again: it is on the disk before it takes the place of the old. */
+int np_db_writer_commit_lasting(struct np_db_writer *writer, struct np_err *err) NP_MUST_USE;
+
 #endif /* NP_DB_H */

@@ -22,16 +22,17 @@ struct np_watch_options {
 	const char *on_verdict;
 	int64_t interval; /* s; 0: as the help says */
 	int64_t settle;   /* s; -1: likewise */
+	int64_t keep;     /* windows; -1: likewise */
 	bool once;
 };
 
-#define NP_WATCH_OPTIONS_INIT ((struct np_watch_options){ .settle = -1 })
+#define NP_WATCH_OPTIONS_INIT ((struct np_watch_options){ .settle = -1, .keep = -1 })
 
 enum {
-	NP_WATCH_ROWS = 9,
+	NP_WATCH_ROWS = 10,
 };
 
-/* --store --job --interval --settle --once --lines --metrics --on-verdict -f */
+/* --store --job --interval --settle --keep --once --lines --metrics --on-verdict -f */
 extern const struct np_opt np_watch_rows[NP_WATCH_ROWS];
 
 /* clang-format off */

@@ -50,10 +50,21 @@ expect_equal "$(store 'SELECT rank FROM RANK WHERE run = 1 ORDER BY wait_ns LIMI
 expect 'the leaves of a rank sum to its step' test "$(store 'SELECT count(*) FROM RANK WHERE
 	abs(step_ns - computing_ns - wait_ns - transfer_ns - idle_ns) > step_ns / 100')" = 0
 
+behaviour 'iterations of the newest runs, and how far to believe them'
+expect_equal "$(store 'SELECT count(*), sum(abs(length_ns - computing_ns - wait_ns - transfer_ns - idle_ns) > length_ns / 100) FROM STEP WHERE run = 1')" '8|0'
+expect_equal "$(store 'SELECT ops_matched || "/" || ops, left_out, partial FROM TRUST WHERE run = 1')" \
+	"$(sqlite3 :memory: "SELECT readfile('cluster.json') ->> '\$.trust.ops_matched' || '/' || (readfile('cluster.json') ->> '\$.trust.ops_total')")|0|0"
+expect_equal "$(store 'SELECT clock_error_ns FROM TRUST WHERE run = 1')" \
+	"$(sqlite3 :memory: "SELECT readfile('cluster.json') ->> '\$.trust.clock.residual_p90_ns'")"
+
 behaviour 'a list, and all of it for programs'
 run "$npuprof" history list --store runs.db
 expect_exit 0
 expect_stdout_has 'rank:2' 'commit=1f3a branch=main' 'other'
+"$npuprof" history export --store runs.db -f json >export.json
+run python3 "$NPUPROF_SOURCE/tests/cli/json_schema.py" "$NPUPROF_SOURCE/doc/schema" export.json
+expect_exit 0
+expect_equal "$(sqlite3 :memory: "SELECT readfile('export.json') ->> '$.runs[0].trust.ranks_left_out'")" 0
 run "$npuprof" history export --store runs.db -f csv
 expect_exit 0
 expect_equal "$(wc -l <stdout)" 9

@@ -88,6 +88,146 @@ expect_stdout_has 'part: 3 ranks'
 expect_stdout_lacks 'from here on' # of the rank that is missing nobody is guilty
 expect_stderr_has 'profiler_2.db' 'is damaged or cut short'
 
+behaviour 'a window that is copied while it is watched is taken as a whole, whatever times its files have'
+rm -rf in watch.jsonl runs.db
+mkdir -p in/w1
+make whole --ranks 4 --seed 9 --slow-rank 2:1.5
+find whole -exec touch -d '2025-01-09' {} +
+cp -a whole/host0_200000_* in/w1/
+run "$npuprof" watch in --store runs.db --settle 5 --once
+expect_exit 0
+expect_no_stdout
+expect_stderr_has '1 windows have changed within the last 5 s, and are left for later'
+# Taken all the same, it is taken again when the other ranks have come, and nothing of the first is left.
+run "${watch[@]}" --once
+expect_stdout_has 'w1: 1 ranks'
+cp -a whole/* in/w1/
+run "${watch[@]}" --once
+expect_exit 0
+expect_stdout_has 'w1: 4 ranks' 'in place of run 1: more of this window arrived after that' 'from here on: rank:2, device 2 of host0; its repair saves'
+expect_equal "$(lines '(d["run"], d["replaces_run"], d["ranks_used"])')" '(1, None, 1) (2, 1, 4)'
+expect_equal "$(sqlite3 runs.db 'SELECT group_concat(id) FROM RUN')" 2
+run "${watch[@]}" --once
+expect_no_stdout
+run "$npuprof" watch in --store runs.db --settle 0 --once --lang zh --job other
+expect_no_stdout # a run is in the store once
+
+behaviour 'times of the future do not keep a window waiting'
+rm -rf in watch.jsonl runs.db
+mkdir in
+cp -r whole in/w1
+find in -exec touch -d '2100-01-01' {} +
+timeout -s TERM 60 "$npuprof" watch in --store runs.db --settle 1 --interval 1 --lines watch.jsonl >/dev/null 2>&1 &
+pid=$!
+for ((i = 0; i < 300; i++)); do
+	[[ -s watch.jsonl ]] && break
+	sleep 0.1
+done
+kill -TERM "$pid"
+wait "$pid" 2>/dev/null
+expect 'it was told' grep -q '"window": "w1"' watch.jsonl
+rm -rf in watch.jsonl runs.db
+
+behaviour 'the ring: old windows go, and are not analysed again'
+mkdir in
+for i in 1 2 3 4; do
+	make "in/w$i" --ranks 1 --seed "2$i"
+	touch -d "@$((1700000000 + i))" "in/w$i"
+done
+run "${watch[@]}" --once --keep 2
+expect_equal "$(wc -l <stdout)" 4
+expect_equal "$(sqlite3 runs.db 'SELECT count(*) FROM RUN')" 2
+run "${watch[@]}" --once --keep 2
+expect_no_stdout
+run "$npuprof" history prune --store runs.db --keep 1
+run "${watch[@]}" --once
+expect_no_stdout
+expect_equal "$(wc -l <watch.jsonl)" 4
+
+behaviour 'a store that is gone is made again, and nothing is told twice'
+rm runs.db
+run "${watch[@]}" --once
+expect_no_stdout
+expect_equal "$(sqlite3 runs.db 'SELECT count(*) FROM RUN')" 4
+expect_equal "$(wc -l <watch.jsonl)" 4
+"${watch[@]}" --interval 1 >out 2>err &
+pid=$!
+rm runs.db
+for ((i = 0; i < 300; i++)); do
+	[[ -e runs.db && $(sqlite3 runs.db 'SELECT count(*) FROM RUN' 2>/dev/null) == 4 ]] && break
+	sleep 0.1
+done
+kill -TERM "$pid"
+wait "$pid"
+expect_equal "$(wc -l <watch.jsonl) $(wc -l <out)" '4 0'
+# Lines that were rotated away are not written again, but for the last, of which nobody knows.
+mv watch.jsonl old.jsonl
+run "${watch[@]}" --once
+expect_equal "$(lines 'd["window"]')" w4
+mv old.jsonl watch.jsonl
+
+behaviour 'a disk that is full is borne, and what could not be written comes later'
+mkdir store other
+"$npuprof" watch other --store store/runs.db --settle 0 --interval 1 >out 2>err &
+pid=$!
+rmdir store
+touch store # nothing can be written below it
+make in/w5 --ranks 1 --seed 25
+cp -r in/* other/
+for ((i = 0; i < 300; i++)); do
+	grep -q 'it is tried again' err && break
+	sleep 0.1
+done
+rm store
+for ((i = 0; i < 300; i++)); do
+	[[ $(wc -l <out) -eq 5 ]] && break
+	sleep 0.1
+done
+kill -TERM "$pid"
+wait "$pid"
+expect_equal "$(wc -l <out) $(grep -c 'it is tried again' err)" '5 1'
+ln -s /dev/full full.jsonl
+run "$npuprof" watch in --store full.db --settle 0 --once --lines full.jsonl
+expect_exit 1
+expect_stderr_has "cannot write 'full.jsonl'"
+
+behaviour 'several watches of one directory tell each window once'
+rm -rf watch.jsonl runs.db
+for i in 1 2 3; do
+	"${watch[@]}" --once >"out$i" 2>/dev/null &
+done
+wait
+run "${watch[@]}" --once
+expect_equal "$(lines 'd["window"]' | tr ' ' '\n' | sort | tr '\n' ' ')" 'w1 w2 w3 w4 w5 '
+expect_equal "$(cat out1 out2 out3 stdout | grep -c ' ranks, step')" 5
+
+behaviour 'a command that hangs or fails does not stop the watch'
+rm -rf in watch.jsonl runs.db
+mkdir in
+cp -a whole in/w1
+"${watch[@]}" --interval 1 --on-verdict 'echo begun >begun; sleep 1000 & wait' >out 2>err &
+pid=$!
+for ((i = 0; i < 300; i++)); do
+	[[ -e begun ]] && break
+	sleep 0.1
+done
+kill -TERM "$pid"
+wait "$pid"
+expect_equal "$?" 0
+expect_equal "$(wc -l <watch.jsonl)" 1
+expect 'the command was given up' grep -q "on-verdict 'echo begun >begun; sleep 1000 & wait' failed" err
+rm -rf watch.jsonl runs.db
+run "${watch[@]}" --once --on-verdict 'exec <&-; exit 5'
+expect_exit 0
+expect_stderr_has "--on-verdict 'exec <&-; exit 5' failed"
+
+behaviour 'names that Prometheus would choke on are written so that it does not'
+rm -rf runs.db
+run "$npuprof" watch in --store runs.db --settle 0 --once --metrics m.prom --job $'a"b\\c\nd\xff'
+expect 'the label is escaped' grep -qF 'npuprof_watch_windows_total{job="a\"b\\c\nd'$'\xef\xbf\xbd''"} 1' m.prom
+expect 'it has what the repair saves' grep -qE '^npuprof_verdict_saved_seconds\{.*\} 0\.0[0-9]+$' m.prom
+expect_equal "$(stat -c %a m.prom)" "$(printf '%o' $((0666 & ~0$(umask))))"
+
 behaviour 'files of several ranks that arrive side by side are windows by the times in their names'
 rm -rf in watch.jsonl runs.db
 # arrive <seed> <time> <slow>: the files of four ranks in "in", whose names say this time of a day
@@ -114,6 +254,17 @@ expect_equal "$(wc -l <stdout)" 2
 expect_stdout_has '20250109091610000-20250109091610003: 4 ranks' 'no longer: rank:1'
 run "${watch[@]}" --once
 expect_no_stdout
+# A rank that is late belongs to the window of its time, and is no window of its own.
+mkdir late
+mv in/*20250109091610003* late/
+rm -rf watch.jsonl runs.db
+run "${watch[@]}" --once
+expect_stdout_has '20250109091610000-20250109091610002: 3 ranks'
+mv late/* in/
+run "${watch[@]}" --once
+expect_exit 0
+expect_stdout_has '20250109091610000-20250109091610002: 4 ranks' 'in place of run 3'
+expect_equal "$(sqlite3 runs.db 'SELECT count(*) FROM RUN')" 3
 # A process that writes lines goes on in another file until it says that it was stopped.
 rm -rf made in watch.jsonl runs.db
 make made --ranks 2 --seed 4 --format msmonitor-jsonl

@@ -279,7 +279,30 @@ void np_db_writer_abortp(struct np_db_writer **writer)
 	*writer = NULL;
 }
 
-int np_db_writer_commit(struct np_db_writer *writer, struct np_err *err)
+/* Some file systems know no fsync(): they are left to what they do. */
+static int sync_path(const char *path, int flags)
+{
+	int fd = open(path, flags | O_CLOEXEC);
+	int rc = fd >= 0 ? fsync(fd) : 0;
+	bool failed = rc != 0 && (errno == EIO || errno == ENOSPC || errno == EDQUOT);
+
+	if (fd >= 0)
+		(void)close(fd);
+	return failed ? NP_E_IO : NP_OK;
+}
+
+/* The name is on the disk when its directory is. */
+static void sync_directory(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *directory = !slash ? strdup(".") : strndup(path, (size_t)(slash - path) + 1);
+
+	if (directory)
+		(void)sync_path(directory, O_RDONLY | O_DIRECTORY);
+	free(directory);
+}
+
+static int commit(struct np_db_writer *writer, bool lasting, struct np_err *err)
 {
 	NP_CLEANUP(np_db_writer_abortp) struct np_db_writer *owned = writer;
 	int rc = np_db_writer_exec(owned, "COMMIT", err);
@@ -288,6 +311,8 @@ int np_db_writer_commit(struct np_db_writer *writer, struct np_err *err)
 		return rc;
 	if (close_handle(owned) != SQLITE_OK)
 		return np_fail(err, NP_E_IO, "cannot close '%s'", owned->path);
+	if (lasting && sync_path(owned->temporary, O_WRONLY) < 0)
+		return np_fail(err, NP_E_IO, "cannot write '%s': %s", owned->path, strerror(errno));
 	/*
 	 * A -wal left by a viewer belongs to the old database. Beside the new one
 	 * it would be replayed into it, so it goes before the rename.
@@ -296,7 +321,19 @@ int np_db_writer_commit(struct np_db_writer *writer, struct np_err *err)
 	if (rename(owned->temporary, owned->path) < 0)
 		return np_fail(err, NP_E_IO, "cannot rename '%s' to '%s': %s", owned->temporary,
 			       owned->path, strerror(errno));
+	if (lasting)
+		sync_directory(owned->path);
 	np_temporary_free(owned->temporary);
 	owned->temporary = NULL;
 	return NP_OK;
+}
+
+int np_db_writer_commit(struct np_db_writer *writer, struct np_err *err)
+{
+	return commit(writer, false, err);
+}
+
+int np_db_writer_commit_lasting(struct np_db_writer *writer, struct np_err *err)
+{
+	return commit(writer, true, err);
 }

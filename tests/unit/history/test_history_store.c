@@ -102,7 +102,8 @@ static struct hist_store *make_entry(const char *fingerprint, const char *job, n
 	store->labels.item[0] =
 		(struct hist_label){ 0, text(store, "commit"), text(store, "1f3a") };
 	store->figures.item[0] = (struct hist_figure){ 0, text(store, "step"), 1000 + captured };
-	store->steps.item[0] = (struct hist_step){ 0, 1, text(store, "50"), 1100, 600 };
+	store->steps.item[0] =
+		(struct hist_step){ 0, 1, text(store, "50"), 1100, 600, 200, 250, 50 };
 	store->links.item[0] = (struct hist_link){ 0, 0, 1, text(store, "HCCS"), 10.5, 21, 1 };
 	store->repairs.item[0] = (struct hist_repair){ 0, text(store, "rank:1"), 120 };
 	return store;
@@ -310,12 +311,90 @@ static void a_store_of_a_newer_version_is_left_alone(void **state)
 	assert_ok(np_db_writer_open(path, &writer, &err), err);
 	assert_ok(np_db_writer_exec(writer,
 				    "CREATE TABLE NPUPROF_HISTORY(format INTEGER);"
-				    "INSERT INTO NPUPROF_HISTORY VALUES(2)",
+				    "INSERT INTO NPUPROF_HISTORY VALUES(3)",
 				    &err),
 		  err);
 	assert_ok(np_db_writer_commit(writer, &err), err);
 	assert_int_equal(hist_store_read(path, &store, &err), NP_E_FORMAT);
 	assert_non_null(strstr(err.text, "newer version"));
+}
+
+static int64_t add_window(const char *fingerprint, const char *name, int64_t replaces, int64_t keep)
+{
+	struct hist_store *entry = make_entry(fingerprint, "job", replaces == NP_UNKNOWN ? 1 : 2);
+	const struct hist_arrival arrival = { .name = name, .replaces = replaces, .keep = keep };
+	struct np_err err = NP_ERR_INIT;
+	int64_t id = 0;
+	bool known;
+
+	assert_ok(hist_store_add_window(path, entry, &arrival, &id, &known, &err), err);
+	hist_store_free(entry);
+	return id;
+}
+
+static void windows_stay_known_when_their_runs_are_removed(void **state)
+{
+	struct hist_store *store;
+	bool known;
+
+	(void)state;
+	assert_int_equal(add("run", "job", 9, &known), 1);
+	assert_int_equal(add_window("a1", "a", NP_UNKNOWN, 2), 2);
+	assert_int_equal(add_window("b1", "b", NP_UNKNOWN, 2), 3);
+	/* More of b has arrived. */
+	assert_int_equal(add_window("b2", "b", 3, 2), 4);
+	/* All are as old: the one that was added first goes; a run that is no window stays. */
+	assert_int_equal(add_window("c1", "c", NP_UNKNOWN, 2), 5);
+	store = read_all();
+	assert_int_equal(store->runs.count, 3);
+	assert_int_equal(store->windows.count, 3);
+	assert_string_equal(hist_text(store, store->windows.item[0].name), "a");
+	assert_string_equal(hist_text(store, store->windows.item[1].fingerprint), "b2");
+	assert_int_equal(store->windows.item[1].run, 4);
+	hist_store_free(store);
+	/* Numbers of windows are not used again. */
+	assert_int_equal(add_window("d1", "d", NP_UNKNOWN, 1), 6);
+	assert_int_equal(add_window("e1", "e", NP_UNKNOWN, 1), 7);
+}
+
+/* What 0.2.0 wrote first: no table of trust, none of windows, fewer columns of steps. */
+static void a_store_of_an_older_version_is_read_and_grows(void **state)
+{
+	struct np_db_writer *writer = NULL;
+	struct np_db *db = NULL;
+	struct hist_store *store;
+	struct np_err err = NP_ERR_INIT;
+	bool known;
+
+	(void)state;
+	(void)add_window("a1", "w", NP_UNKNOWN, 0);
+	assert_ok(np_db_open(path, &db, &err), err);
+	assert_ok(np_db_writer_open_copy(db, path, &writer, &err), err);
+	assert_ok(np_db_writer_exec(writer,
+				    "UPDATE NPUPROF_HISTORY SET format = 1; DROP TABLE TRUST;"
+				    "DROP TABLE WATCHED; DROP TABLE STEP;"
+				    "CREATE TABLE STEP(run INTEGER, rank INTEGER, step TEXT,"
+				    " length_ns INTEGER, computing_ns INTEGER);"
+				    "INSERT INTO STEP VALUES(1, 0, '7', 100, 60);"
+				    "INSERT INTO LABEL VALUES(1, 'window', 'w')",
+				    &err),
+		  err);
+	assert_ok(np_db_writer_commit(writer, &err), err);
+	np_db_close(db);
+	for (int64_t runs = 1; runs <= 2; runs++) {
+		store = read_all();
+		assert_int_equal(store->runs.count, runs);
+		assert_int_equal(store->windows.count, 1);
+		assert_string_equal(hist_text(store, store->windows.item[0].name), "w");
+		assert_int_equal(store->steps.item[0].computing, 60);
+		assert_int_equal(store->steps.item[0].wait, NP_UNKNOWN);
+		hist_store_free(store);
+		if (runs == 1)
+			assert_int_equal(add("b1", "job", 9, &known), 2);
+	}
+	store = read_all();
+	assert_int_equal(store->steps.item[1].idle, 50);
+	hist_store_free(store);
 }
 
 static void a_damaged_store_is_refused_and_kept(void **state)
@@ -393,6 +472,10 @@ int main(void)
 						make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(a_store_of_a_newer_version_is_left_alone, make_dir,
 						remove_dir),
+		cmocka_unit_test_setup_teardown(windows_stay_known_when_their_runs_are_removed,
+						make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(a_store_of_an_older_version_is_read_and_grows,
+						make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(a_damaged_store_is_refused_and_kept, make_dir,
 						remove_dir),
 		cmocka_unit_test_setup_teardown(figures_of_ranks_and_hosts_are_series_too, make_dir,
