@@ -83,8 +83,12 @@ static int find_stages(struct np_replay *replay, struct np_err *err)
 
 /* --- operators ------------------------------------------------------------------------------- */
 
-/* How soon behind another an operator starts if that held it up: a launch takes about as long. */
+/*
+ * How soon behind another an operator starts if that held it up: a launch takes about as long.
+ * Files round starts and lengths, so that it may seem to start a little before.
+ */
 #define RIGHT_BEHIND_NS 20000
+#define RIGHT_BEFORE_NS 1000
 
 static void see_instances(struct np_replay *replay)
 {
@@ -98,9 +102,11 @@ static void see_instances(struct np_replay *replay)
 
 static bool is_right_behind(const struct np_replay *replay, uint32_t slot, uint32_t before)
 {
-	np_ns gap = before == NO_SLOT ? -1 : replay->ops[slot].start - replay->ops[before].end;
+	np_ns gap =
+		before == NO_SLOT ? NP_NS_MAX : replay->ops[slot].start - replay->ops[before].end;
 
-	return gap >= 0 && gap <= RIGHT_BEHIND_NS;
+	return gap >= -RIGHT_BEFORE_NS && gap <= RIGHT_BEHIND_NS &&
+	       replay->ops[before].end <= replay->ops[slot].end;
 }
 
 /* So many operators before a message are looked at. */
@@ -159,6 +165,9 @@ static int see_ops(const struct building *building, uint32_t index, struct np_er
 		own->behind = is_right_behind(replay, slot, before) ? before : NO_SLOT;
 		if (own->behind == NO_SLOT && op->p2p)
 			own->behind = message_before(replay, index, i);
+		/* It cannot have started before what held it up had ended. */
+		if (own->behind != NO_SLOT && own->start < replay->ops[own->behind].end)
+			own->start = replay->ops[own->behind].end;
 		building->shares[slot] = (double)NAN;
 		if (left_out && op->step != NP_NO_STEP && (left_out[op->step] & NP_STEP_LEFT_OUT))
 			own->behind = NO_SLOT;

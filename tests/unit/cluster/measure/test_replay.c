@@ -974,12 +974,11 @@ static void operators_that_queue_move_up_when_those_before_them_get_shorter(void
  * 2 ms both start the first operator, after 8 the second, which on rank 0 queues
  * behind the first: when it was ready, rank 1 tells, and the gap must not matter.
  */
-static void how_far_a_rank_had_got_is_told_by_its_computing(void **state)
+static void check_queued(np_ns early)
 {
 	with_run *run = np_run_new();
 	struct factors factors;
 
-	(void)state;
 	for (int32_t id = 0; id < 2; id++) {
 		struct script script = script_begin(run, id);
 		uint32_t group = add_group(run, script.rank, 7, "dp", pair, 2);
@@ -988,7 +987,7 @@ static void how_far_a_rank_had_got_is_told_by_its_computing(void **state)
 		script_kernel(&script, 0, MS, true);
 		script_kernel(&script, MS + gap, 10 * MS + gap, true);
 		script_comm(&script, group, REDUCE, 2 * MS + gap, 13 * MS);
-		script_comm(&script, group, REDUCE, id == 0 ? 13 * MS : 18 * MS, 21 * MS);
+		script_comm(&script, group, REDUCE, id == 0 ? 13 * MS - early : 18 * MS, 21 * MS);
 		script_end(&script, "1");
 	}
 	{
@@ -999,6 +998,20 @@ static void how_far_a_rank_had_got_is_told_by_its_computing(void **state)
 		scale_rank(&factors, it.replay, 1, NP_WORK_HOST, 0);
 		assert_int_equal(total(&it, &factors.scenario), 8 * MS + 3 * MS);
 	}
+}
+
+static void how_far_a_rank_had_got_is_told_by_its_computing(void **state)
+{
+	(void)state;
+	check_queued(0);
+}
+
+/* Of files that round, the second operator seems to start before the first has ended. */
+static void an_operator_queues_that_seems_to_start_a_little_before(void **state)
+{
+	(void)state;
+	check_queued(1);
+	check_queued(999);
 }
 
 /* --- standing still -------------------------------------------------------------------------- */
@@ -1472,6 +1485,7 @@ int main(void)
 		cmocka_unit_test(operators_beside_each_other_are_replayed_without_intervals),
 		cmocka_unit_test(operators_that_queue_move_up_when_those_before_them_get_shorter),
 		cmocka_unit_test(how_far_a_rank_had_got_is_told_by_its_computing),
+		cmocka_unit_test(an_operator_queues_that_seems_to_start_a_little_before),
 		cmocka_unit_test(a_message_queues_behind_the_one_before_it_on_its_stream),
 		cmocka_unit_test(what_the_host_has_not_launched_while_an_operator_runs_is_its_time),
 		cmocka_unit_test(a_rank_whose_host_stops_does_not_wait_for_what_runs_meanwhile),
