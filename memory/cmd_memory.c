@@ -463,6 +463,9 @@ static int judge(struct memory_job *job, int status)
 					 "--fail-on cannot be judged: '%s': %s; without --with it "
 					 "judges what was recorded",
 					 rank->path, rank->whatif.withheld);
+		if (rank->whatif.with > 0 && rank->whatif.list.item[0].withheld)
+			return np_report(NP_EXIT_FAILED, "--fail-on cannot be judged: '%s': %s",
+					 rank->path, rank->whatif.list.item[0].withheld);
 		if (rank->reserved.bytes == NP_UNKNOWN)
 			return np_report(NP_EXIT_FAILED,
 					 "--fail-on cannot be judged: '%s': what was reserved is "

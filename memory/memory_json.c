@@ -177,8 +177,6 @@ static void put_whatif(struct np_jsonout *out, const struct memory_whatif *whati
 {
 	const struct mem_replay *found = &whatif->found;
 
-	if (!whatif->wanted)
-		return;
 	np_jsonout_object(out, "replay");
 	if (whatif->withheld) {
 		np_jsonout_text(out, "withheld", whatif->withheld);
@@ -199,6 +197,11 @@ static void put_whatif(struct np_jsonout *out, const struct memory_whatif *whati
 
 		np_jsonout_object_line(out, NULL);
 		put_settings(out, &one->replay.settings);
+		if (one->withheld) {
+			np_jsonout_text(out, "withheld", one->withheld);
+			np_jsonout_end(out);
+			continue;
+		}
 		np_jsonout_integer(out, "peak_reserved_bytes", (int64_t)one->replay.peak_reserved);
 		np_jsonout_integer(out, "end_reserved_bytes", (int64_t)one->replay.end_reserved);
 		np_jsonout_integer(out, "driver_calls", (int64_t)one->replay.grown);
@@ -206,9 +209,33 @@ static void put_whatif(struct np_jsonout *out, const struct memory_whatif *whati
 		np_jsonout_bool(out, "approximate", one->replay.approximate);
 		np_jsonout_integer(out, "error_bytes", (int64_t)one->error);
 		np_jsonout_integer(out, "gain_bytes", one->gain);
+		if (one->replay.settings.cap > 0) {
+			np_jsonout_integer(out, "cap_bytes", (int64_t)one->replay.settings.cap);
+			np_jsonout_integer(out, "refused", (int64_t)one->replay.refused);
+			np_jsonout_integer(out, "refused_event",
+					   one->replay.refused > 0 ? (int64_t)one->replay.refused_at
+								   : NP_UNKNOWN);
+			np_jsonout_integer(out, "ooms", (int64_t)one->replay.ooms);
+			np_jsonout_integer(out, "ooms_served", (int64_t)one->replay.ooms_served);
+		}
 		np_jsonout_end(out);
 	}
 	np_jsonout_end(out);
+	np_jsonout_end(out);
+}
+
+static void put_oom(struct np_jsonout *out, const struct mem_oom *oom)
+{
+	if (!oom->what)
+		return;
+	np_jsonout_object_line(out, "out_of_memory");
+	np_jsonout_integer(out, "event", oom->event);
+	np_jsonout_text(out, "what", oom->what);
+	np_jsonout_integer(out, "wanted_bytes", oom->wanted);
+	np_jsonout_integer(out, "device_free_bytes", oom->device_free);
+	np_jsonout_integer(out, "free_bytes", oom->free);
+	np_jsonout_integer(out, "largest_free_bytes", oom->largest);
+	np_jsonout_bool(out, "in_pieces", mem_oom_in_pieces(oom));
 	np_jsonout_end(out);
 }
 
@@ -273,7 +300,9 @@ static void put_result(struct np_jsonout *out, const struct memory_report *repor
 	put_components(out, result);
 	put_steps(out, result);
 	put_survivors(out, result);
-	put_whatif(out, &result->whatif);
+	if (result->history)
+		put_whatif(out, &result->whatif);
+	put_oom(out, &result->oom);
 	if (report->gate)
 		np_jsonout_bool(out, "gate_tripped", result->tripped);
 	np_jsonout_end(out);

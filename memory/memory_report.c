@@ -22,7 +22,17 @@ static double percent(int64_t part, int64_t whole)
 static const struct mem_rank *nearest(const struct memory_report *report)
 {
 	const struct mem_imbalance *imbalance = report->imbalance;
+	const struct mem_rank *found = NULL;
 
+	/* Who ran out is what people came for. */
+	for (size_t i = 0; i < report->ranks.count; i++) {
+		const struct mem_rank *rank = &report->ranks.item[i];
+
+		if (rank->oom.what && (!found || rank->reserved.bytes > found->reserved.bytes))
+			found = rank;
+	}
+	if (found)
+		return found;
 	return imbalance->most ? imbalance->most : &report->ranks.item[0];
 }
 
@@ -77,13 +87,50 @@ static void say_peaks(struct np_buf *buf, const struct memory_report *report,
 		np_say(&allocated, " (requested {1})", NP_SAID_BYTES(rank->requested.bytes));
 	mem_rank_name(rank, buf);
 	np_say(buf,
-	       report->ranks.count > 1 ? " needs most: peak allocated {1}, peak reserved {2}"
-				       : ": peak allocated {1}, peak reserved {2}",
+	       report->imbalance->most == rank && report->ranks.count > 1
+		       ? " needs most: peak allocated {1}, peak reserved {2}"
+		       : ": peak allocated {1}, peak reserved {2}",
 	       NP_SAID_TEXT(allocated.text), NP_SAID_TEXT(reserved.text));
 	if (rank->history && rank->history->start_ranges.count > 0)
 		np_say(buf, ", since recording began");
 	say_limit(buf, report, rank);
 	buf->failed |= allocated.failed || reserved.failed;
+}
+
+/* A setting under which the request that failed would have been served: the lowest peak first. */
+static const struct mem_whatif *serving(const struct mem_rank *rank)
+{
+	const struct mem_whatif *best = NULL;
+
+	for (size_t i = 0; i < rank->whatif.list.count; i++) {
+		const struct mem_whatif *one = &rank->whatif.list.item[i];
+
+		if (one->withheld || one->replay.refused > 0 || one->replay.ooms == 0 ||
+		    one->replay.ooms_served < one->replay.ooms)
+			continue;
+		if (!best || one->replay.peak_reserved < best->replay.peak_reserved)
+			best = one;
+	}
+	return best;
+}
+
+static void say_oom(struct np_buf *buf, const struct mem_rank *rank)
+{
+	const struct mem_oom *oom = &rank->oom;
+
+	if (!oom->what)
+		return;
+	np_say(buf, "ran out of memory ({1}), last at event {2}: {3} wanted {4}; ",
+	       NP_SAID_INT(rank->ooms), NP_SAID_INT(oom->event), NP_SAID_MSG(oom->what),
+	       NP_SAID_BYTES(oom->wanted));
+	np_say(buf,
+	       mem_oom_in_pieces(oom)
+		       ? "the device had {1} and {2} were free within reserved, in pieces of at most "
+			 "{3}: fragmentation\n"
+		       : "the device had {1} and {2} were free within reserved: {4} too few\n",
+	       NP_SAID_BYTES(oom->device_free), NP_SAID_BYTES(oom->free),
+	       NP_SAID_BYTES(oom->largest),
+	       NP_SAID_BYTES(oom->wanted - oom->free - oom->device_free));
 }
 
 /* The part that needs most, and the one that needs least. */
@@ -187,6 +234,9 @@ static void say_first_out(struct np_buf *buf, const struct memory_report *report
 	if (!imbalance->first_out || imbalance->headroom == NP_UNKNOWN)
 		return;
 	if (report->ranks.count < 2 && imbalance->steps_left == NP_UNKNOWN)
+		return;
+	/* It has already. */
+	if (imbalance->first_out->oom.what)
 		return;
 	mem_rank_name(imbalance->first_out, &who);
 	np_say(buf,
@@ -336,6 +386,11 @@ static void say_trust(struct np_buf *buf, const struct mem_rank *result)
 	}
 	if (history->count == 0)
 		np_say(buf, "no history was recorded: only the state at the dump is known\n");
+	if (history->wrong_sizes > 0)
+		np_say(buf,
+		       "{1} of {2} blocks at the end have another size than the settings found "
+		       "give: what is allocated is approximate\n",
+		       NP_SAID_INT(history->wrong_sizes), NP_SAID_INT(history->end_blocks));
 	if (history->inconsistent > 0)
 		np_say(buf,
 		       history->inconsistent * TRUST_PART > history->count
@@ -348,7 +403,11 @@ static void say_trust(struct np_buf *buf, const struct mem_rank *result)
 /* "saves 33.6 MB", or what else becomes of the peak. */
 static void add_gain(struct np_buf *buf, const struct mem_whatif *whatif)
 {
-	if (whatif->gain == NP_UNKNOWN) {
+	if (whatif->withheld) {
+		np_say(buf, "{1}", NP_SAID_MSG(whatif->withheld));
+	} else if (whatif->replay.refused > 0) {
+		np_say(buf, "runs out at event {1}", NP_SAID_INT(whatif->replay.refused_at));
+	} else if (whatif->gain == NP_UNKNOWN) {
 		np_say(buf, "within the error");
 	} else if (whatif->gain == 0) {
 		np_say(buf, "the same");
@@ -365,7 +424,8 @@ static const struct mem_whatif *best_whatif(const struct memory_whatif *whatif)
 	for (size_t i = 0; i < whatif->list.count; i++) {
 		const struct mem_whatif *one = &whatif->list.item[i];
 
-		if (one->gain != NP_UNKNOWN && one->gain > 0 && (!best || one->gain > best->gain))
+		if (one->gain != NP_UNKNOWN && one->gain > 0 && one->replay.refused == 0 &&
+		    (!best || one->gain > best->gain))
 			best = one;
 	}
 	return best;
@@ -378,9 +438,11 @@ static void say_whatif(struct np_buf *buf, const struct mem_rank *result)
 	NP_CLEANUP(np_buf_release) struct np_buf name = NP_BUF_INIT;
 	NP_CLEANUP(np_buf_release) struct np_buf gain = NP_BUF_INIT;
 
-	if (!whatif->wanted)
+	if (!result->history)
 		return;
 	if (whatif->withheld) {
+		if (!whatif->wanted)
+			return;
 		np_say(buf, "other settings: withheld, {1}\n", NP_SAID_MSG(whatif->withheld));
 		return;
 	}
@@ -391,6 +453,15 @@ static void say_whatif(struct np_buf *buf, const struct mem_rank *result)
 	       NP_SAID_TEXT(name.text), NP_SAID_INT(whatif->found.calls_equal),
 	       NP_SAID_INT(whatif->found.calls), NP_SAID_INT(whatif->found.blocks_equal),
 	       NP_SAID_INT(whatif->found.blocks), NP_SAID_BYTES((int64_t)whatif->found.deviation));
+	if (!whatif->wanted)
+		return;
+	if (whatif->now_known)
+		np_say(buf,
+		       whatif->now.refused > 0
+			       ? "as it is it would run out at event {1} where the device has {2}\n"
+			       : "where the device has {2} it would do as it is, at {3}\n",
+		       NP_SAID_INT(whatif->now.refused_at), NP_SAID_BYTES(result->limit),
+		       NP_SAID_BYTES((int64_t)whatif->now.peak_reserved));
 	if (!best) {
 		np_say(buf, "none of the other settings would lower the peak for sure\n");
 		return;
@@ -433,6 +504,74 @@ static void say_other_whatif(struct np_buf *buf, const struct memory_report *rep
 	       NP_SAID_BYTES(most->gain));
 }
 
+static void put_number(struct np_grid *grid, int64_t number)
+{
+	if (number == NP_UNKNOWN)
+		np_grid_cell(grid, "?");
+	else
+		np_grid_printf(grid, "%lld", (long long)number);
+}
+
+static int64_t known(const struct mem_whatif *whatif, uint64_t figure)
+{
+	return whatif->withheld ? NP_UNKNOWN : (int64_t)figure;
+}
+
+/* Free bytes are worth another setting, and a setting worth a line, from these parts on. */
+#define GAP_MATTERS  10
+#define GAIN_MATTERS 3
+
+static void add_setting(struct np_buf *buf, const struct mem_whatif *whatif)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf name = NP_BUF_INIT;
+
+	mem_replay_name(&whatif->replay.settings, &name);
+	/* The user may have set nothing but what is no more than the usual. */
+	np_buf_printf(buf, "PYTORCH_NPU_ALLOC_CONF=%s", name.text);
+	buf->failed |= name.failed;
+}
+
+/* What would change most for this rank, the surest first. */
+static void say_next(struct np_buf *buf, const struct memory_report *report,
+		     const struct mem_rank *rank)
+{
+	const struct composition *composition = rank->composition;
+	const struct mem_whatif *best = best_whatif(&rank->whatif);
+	const struct mem_whatif *serves = serving(rank);
+	const struct mem_imbalance *imbalance = report->imbalance;
+	NP_CLEANUP(np_buf_release) struct np_buf setting = NP_BUF_INIT;
+
+	if (serves || best)
+		add_setting(&setting, serves ? serves : best);
+	if (serves) {
+		np_say(buf, "do next: set {1}; the request that failed would have been served\n",
+		       NP_SAID_TEXT(setting.text));
+	} else if (composition->leaks.count > 0) {
+		np_say(buf, "do next: find out why {1} keeps what it allocates\n",
+		       NP_SAID_MSG(mem_rank_label(rank, composition->leaks.item[0].label)));
+	} else if (best && !rank->oom.what &&
+		   percent(best->gain, rank->reserved.bytes) >= GAIN_MATTERS) {
+		np_say(buf, "do next: set {1}; it saves {2}\n", NP_SAID_TEXT(setting.text),
+		       NP_SAID_BYTES(best->gain));
+	} else if (mem_imbalance_matters(imbalance) && imbalance->along &&
+		   imbalance->differences.count > 0) {
+		np_say(buf, "do next: split {1} more evenly by {2}; it saves {3}\n",
+		       NP_SAID_MSG(imbalance->differences.item[0].what),
+		       NP_SAID_MSG(imbalance->along->what), NP_SAID_BYTES(imbalance->even_gain));
+	} else if (rank->history && !rank->whatif.wanted && !rank->whatif.withheld &&
+		   percent((int64_t)rank->gaps.free, rank->at_reserved) >= GAP_MATTERS) {
+		np_say(buf,
+		       "do next: try other settings of the allocator with --sweep; {1} of what "
+		       "is reserved are free\n",
+		       NP_SAID_BYTES((int64_t)rank->gaps.free));
+	} else if (composition->groups.count > 0) {
+		np_say(buf, "do next: look at {1}, which holds {2}\n",
+		       NP_SAID_MSG(mem_rank_label(rank, composition->groups.item[0].label)),
+		       NP_SAID_BYTES((int64_t)composition->groups.item[0].bytes));
+	}
+	buf->failed |= setting.failed;
+}
+
 static struct np_grid *whatif_grid(const struct mem_rank *result)
 {
 	static const struct np_grid_column columns[] = {
@@ -451,22 +590,14 @@ static struct np_grid *whatif_grid(const struct mem_rank *result)
 		mem_replay_name(&whatif->replay.settings, &name);
 		add_gain(&gain, whatif);
 		np_grid_cell(grid, name.text);
-		np_grid_bytes(grid, (int64_t)whatif->replay.peak_reserved);
+		np_grid_bytes(grid, known(whatif, whatif->replay.peak_reserved));
 		np_grid_cell(grid, gain.text);
-		np_grid_bytes(grid, (int64_t)whatif->error);
-		np_grid_bytes(grid, (int64_t)whatif->replay.peak_gap);
-		np_grid_bytes(grid, (int64_t)whatif->replay.end_reserved);
-		np_grid_printf(grid, "%zu", whatif->replay.grown);
+		np_grid_bytes(grid, known(whatif, whatif->error));
+		np_grid_bytes(grid, known(whatif, whatif->replay.peak_gap));
+		np_grid_bytes(grid, known(whatif, whatif->replay.end_reserved));
+		put_number(grid, known(whatif, whatif->replay.grown));
 	}
 	return grid;
-}
-
-static void put_number(struct np_grid *grid, int64_t number)
-{
-	if (number == NP_UNKNOWN)
-		np_grid_cell(grid, "?");
-	else
-		np_grid_printf(grid, "%lld", (long long)number);
 }
 
 static struct np_grid *ranks_grid(const struct memory_report *report)
@@ -639,6 +770,8 @@ static void say_all(struct np_buf *lines, const struct memory_report *report,
 		    const struct mem_rank *rank)
 {
 	say_peaks(lines, report, rank);
+	say_oom(lines, rank);
+	say_next(lines, report, rank);
 	say_comparison(lines, report);
 	say_imbalance(lines, report);
 	say_first_out(lines, report);

@@ -2,6 +2,7 @@
 /* Blocks that are alive at a moment, by what they have in common; survivors and transients. */
 #include "composition.h"
 
+#include "npuprof/lang.h"
 #include "npuprof/text.h"
 
 /* Births that are so much of the record apart are different occasions; a leak has three. */
@@ -44,14 +45,43 @@ static void add_module(struct np_buf *buf, const char *file)
 	np_buf_add(buf, np_text_last_part(file));
 }
 
-static void name_stack(struct np_buf *buf, const struct snapshot *snapshot, uint32_t number,
-		       enum mem_by by)
+/* Frames of C++ that are how a stack was taken and how Python got there, not who asked. */
+static bool is_noise(const struct snapshot *snapshot, const struct snap_frame *frame)
 {
-	const struct snap_stack *stack = &snapshot->stacks.item[number];
+	static const char *const names[] = { "unwind::unwind",  "CapturedTraceback::gather",
+					     "gather_with_cpp", "PyEval_",
+					     "PyObject_",       "PyFunction_" };
+	static const char *const files[] = { "core/boxing", "/Register", "/Redispatch", "ceval.c" };
+	const char *name = np_strtab_text(snapshot->texts, frame->name);
+	const char *file = np_strtab_text(snapshot->texts, frame->file);
+
+	for (size_t i = 0; i < NP_COUNT(names); i++) {
+		if (strstr(name, names[i]))
+			return true;
+	}
+	for (size_t i = 0; i < NP_COUNT(files); i++) {
+		if (strstr(file, files[i]))
+			return true;
+	}
+	return false;
+}
+
+void composition_name_stack(const struct snapshot *snapshot, uint32_t number, enum mem_by by,
+			    struct np_buf *buf)
+{
+	const struct snap_stack *recorded = &snapshot->stacks.item[number];
+	struct snap_stack rest = *recorded;
+	const struct snap_stack *stack = &rest;
 	const uint32_t *frames;
 
+	while (rest.count > 1 &&
+	       is_noise(snapshot,
+			&snapshot->frames.item[snapshot->stack_frames.item[rest.first]])) {
+		rest.first++;
+		rest.count--;
+	}
 	if (stack->count == 0) {
-		np_buf_add(buf, "<no stack>");
+		np_buf_add(buf, NP_MSG("<no stack>"));
 		return;
 	}
 	frames = &snapshot->stack_frames.item[stack->first];
@@ -97,20 +127,20 @@ static bool is_brief(const struct mem_history *history, const struct mem_life *l
 const char *composition_size_class(uint64_t size)
 {
 	if (size <= MEM_MIB)
-		return "up to 1 MiB";
+		return NP_MSG("up to 1 MiB");
 	if (size < 10 * MEM_MIB)
-		return "below 10 MiB";
-	return size < 100 * MEM_MIB ? "below 100 MiB" : "100 MiB and more";
+		return NP_MSG("below 10 MiB");
+	return size < 100 * MEM_MIB ? NP_MSG("below 100 MiB") : NP_MSG("100 MiB and more");
 }
 
 static const char *life_class(const struct mem_history *history, const struct mem_life *life)
 {
 	if (life->birth == MEM_NONE)
-		return life->done == MEM_NONE ? "before the record, to its end"
-					      : "before the record, freed in it";
+		return life->done == MEM_NONE ? NP_MSG("before the record, to its end")
+					      : NP_MSG("before the record, freed in it");
 	if (life->done == MEM_NONE)
-		return "to the end of the record";
-	return is_brief(history, life) ? "freed soon" : "freed later";
+		return NP_MSG("to the end of the record");
+	return is_brief(history, life) ? NP_MSG("freed soon") : NP_MSG("freed later");
 }
 
 static int label_of(const struct mem_history *history, const struct mem_life *life, enum mem_by by,
@@ -123,9 +153,9 @@ static int label_of(const struct mem_history *history, const struct mem_life *li
 	else if (by == MEM_BY_LIFETIME)
 		np_buf_add(&buf, life_class(history, life));
 	else if (life->birth == MEM_NONE && life->stack == 0)
-		np_buf_add(&buf, "before the record");
+		np_buf_add(&buf, NP_MSG("before the record"));
 	else
-		name_stack(&buf, history->snapshot, life->stack, by);
+		composition_name_stack(history->snapshot, life->stack, by, &buf);
 	if (np_buf_check(&buf, err) < 0)
 		return NP_E_NOMEM;
 	return np_strtab_add(labels, buf.text, buf.length, ret, err);
@@ -242,6 +272,7 @@ static void find_survivors(struct composition *composition, const struct mem_his
 struct survivors {
 	uint32_t first;
 	uint32_t last;
+	size_t frees; /* of any stack, until the last was born */
 	size_t occasions;
 	struct mem_group group;
 };
@@ -268,12 +299,18 @@ void composition_sort(struct composition *composition)
 		      sizeof(composition->leaks.item[0]), order_leaks);
 }
 
-/* Is this birth another occasion than the last one of its stack? */
-static bool is_apart(const struct mem_history *history, uint32_t last, uint32_t birth)
+/*
+ * Is this birth another occasion than the last one of its stack? Where no steps are known the
+ * program must have done other work in between, which frees what it took: who builds a model
+ * allocates one after the other.
+ */
+static bool is_apart(const struct mem_history *history, const struct survivors *one, uint32_t birth,
+		     size_t frees)
 {
 	if (history->steps.count >= LEAK_OCCASIONS)
-		return history_step_at(history, last) != history_step_at(history, birth);
-	return birth - last > history->count / OCCASION_PART + 1;
+		return history_step_at(history, one->last) != history_step_at(history, birth);
+	return birth - one->last > history->count / OCCASION_PART + 1 &&
+	       frees - one->frees > history->actions[SNAP_FREE_COMPLETED] / OCCASION_PART;
 }
 
 /* Lives are in the order of their birth. */
@@ -282,6 +319,8 @@ static int find_leaks(struct composition *composition, struct labeller *labeller
 {
 	const struct mem_history *history = labeller->history;
 	size_t stacks = history->snapshot->stacks.count;
+	size_t frees = 0;
+	uint32_t at = 0;
 	struct survivors *all = calloc(stacks, sizeof(*all));
 	int rc = all ? NP_OK : np_fail_nomem(err, "survivors");
 
@@ -291,10 +330,13 @@ static int find_leaks(struct composition *composition, struct labeller *labeller
 
 		if (life->birth == MEM_NONE || life->done != MEM_NONE || life->stack == 0)
 			continue;
+		for (; at < life->birth; at++)
+			frees += history->events[at].action == SNAP_FREE_COMPLETED;
 		if (one->occasions == 0)
 			one->first = life->birth;
-		one->occasions += one->occasions == 0 || is_apart(history, one->last, life->birth);
+		one->occasions += one->occasions == 0 || is_apart(history, one, life->birth, frees);
 		one->last = life->birth;
+		one->frees = frees;
 		one->group.bytes += life->size;
 		one->group.blocks++;
 		if (one->group.label == NP_STR_NONE)

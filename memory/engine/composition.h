@@ -4,6 +4,8 @@
 
 #include "history.h"
 
+#include "npuprof/buf.h"
+
 /* What fills the memory at a moment, what is never given back, and what is there only briefly. */
 enum mem_by {
 	MEM_BY_USER, /* the innermost frame of the user's own code */
@@ -49,6 +51,10 @@ int composition_new(const struct mem_history *history, size_t at, enum mem_by by
 		    struct composition **ret, struct np_err *err) NP_MUST_USE;
 /* Put groups and leaks into their order: the largest first. */
 void composition_sort(struct composition *composition);
+
+/* What a stack is called when blocks are put together by frames. */
+void composition_name_stack(const struct snapshot *snapshot, uint32_t stack, enum mem_by by,
+			    struct np_buf *buf);
 
 /* The class that a block of this size belongs to. */
 const char *composition_size_class(uint64_t size);

@@ -63,13 +63,16 @@ static void count_actions(struct mem_history *history)
 	}
 }
 
-/* The pool of a segment of which only an event is known. */
-static uint32_t event_key(const struct snap_event *event)
+/*
+ * The pool of a segment of which only an event is known. A small request maps one page; several
+ * may be given back at once.
+ */
+static uint32_t event_key(const struct mem_history *history, const struct snap_event *event)
 {
-	bool mapped = event->action == SNAP_SEGMENT_MAP || event->action == SNAP_SEGMENT_UNMAP;
-	bool small =
-		mapped ? event->size % MEM_LARGE_SEGMENT != 0 : event->size <= MEM_SMALL_SEGMENT;
+	bool small = event->size <= MEM_SMALL_SEGMENT;
 
+	if (event->action == SNAP_SEGMENT_UNMAP)
+		small = event->size % layout_page(&history->settings, false) != 0;
 	return layout_key(event->pool, small, event->stream);
 }
 
@@ -119,7 +122,7 @@ static int restore_range(struct mem_history *history, const struct snap_event *e
 {
 	uint64_t address = event->address;
 	uint64_t size = event->size;
-	uint32_t key = event_key(event);
+	uint32_t key = event_key(history, event);
 	bool mapped = event->action == SNAP_SEGMENT_UNMAP;
 
 	for (size_t i = 0; mapped && i < history->start_ranges.count;) {
@@ -465,8 +468,8 @@ static int play(const struct mem_history *history, struct mem_history *keep,
 		case SNAP_SEGMENT_ALLOC:
 		case SNAP_SEGMENT_MAP:
 			rc = layout_add_segment(layout, event->address, event->size,
-						event_key(event), event->action == SNAP_SEGMENT_MAP,
-						&fits, err);
+						event_key(history, event),
+						event->action == SNAP_SEGMENT_MAP, &fits, err);
 			break;
 		case SNAP_SEGMENT_FREE:
 		case SNAP_SEGMENT_UNMAP:
@@ -620,8 +623,30 @@ static int find_framed_steps(struct mem_history *history, const char *wanted, st
 	return rc;
 }
 
-int history_new(const struct snapshot *snapshot, size_t device, const char *step_frame,
-		struct mem_history **ret, struct np_err *err)
+/* The file has the sizes of blocks that are in use at its end. */
+static void check_sizes(struct mem_history *history, const struct mem_layout *layout)
+{
+	const struct snapshot *snapshot = history->snapshot;
+
+	for (size_t i = 0; i < snapshot->segments.count; i++) {
+		const struct snap_segment *segment = &snapshot->segments.item[i];
+
+		for (size_t j = 0; belongs(history, segment) && j < segment->count; j++) {
+			const struct snap_block *block = &snapshot->blocks.item[segment->first + j];
+			uint32_t number;
+
+			if (block->state == SNAP_INACTIVE)
+				continue;
+			history->end_blocks++;
+			number = layout_find(layout, block->address);
+			history->wrong_sizes += number == MEM_NONE ||
+						layout->blocks.item[number].size != block->size;
+		}
+	}
+}
+
+int history_new(const struct snapshot *snapshot, size_t device, const struct mem_settings *settings,
+		const char *step_frame, struct mem_history **ret, struct np_err *err)
 {
 	NP_CLEANUP(history_freep) struct mem_history *history = calloc(1, sizeof(*history));
 	struct mem_layout layout;
@@ -636,7 +661,10 @@ int history_new(const struct snapshot *snapshot, size_t device, const char *step
 		history->count = snapshot->devices.item[device].count;
 	}
 	count_actions(history);
-	find_settings(history);
+	if (settings)
+		history->settings = *settings;
+	else
+		find_settings(history);
 	layout_init(&layout, &history->settings);
 	rc = step_frame ? find_framed_steps(history, step_frame, err)
 			: find_marked_steps(history, err);
@@ -654,6 +682,8 @@ int history_new(const struct snapshot *snapshot, size_t device, const char *step
 	history->end_reserved = layout.reserved;
 	history->end_requested = layout.requested;
 	layout_gaps(&layout, &history->end_gaps);
+	if (rc == NP_OK)
+		check_sizes(history, &layout);
 	layout_release(&layout);
 	if (rc == NP_OK)
 		*ret = NP_STEAL(history);

@@ -80,17 +80,21 @@ struct mem_history {
 	uint64_t end_requested;
 	struct layout_gaps end_gaps;
 	size_t inconsistent;                   /* events that cannot be */
+	size_t end_blocks;                     /* in use at the end, as the file has them */
+	size_t wrong_sizes;                    /* those of which the rules give another size */
 	NP_VEC(struct mem_history_step) steps; /* empty: not known */
 	NP_VEC(struct mem_history_point) curve;
 	size_t curve_stretch; /* that its last point is of */
 };
 
 /*
+ * `settings`: those of the recording, which the sizes of blocks follow from; NULL: the usual ones,
+ * as far as the file does not show others.
  * `step_frame`, "file:line" or a function, opens a step with each first of its allocations; NULL:
  * steps are those that the profiler left as annotations, or are not known.
  */
-int history_new(const struct snapshot *snapshot, size_t device, const char *step_frame,
-		struct mem_history **ret, struct np_err *err) NP_MUST_USE;
+int history_new(const struct snapshot *snapshot, size_t device, const struct mem_settings *settings,
+		const char *step_frame, struct mem_history **ret, struct np_err *err) NP_MUST_USE;
 void history_free(struct mem_history *history);
 void history_freep(struct mem_history **history);
 

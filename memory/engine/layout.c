@@ -49,6 +49,15 @@ uint64_t layout_round(const struct mem_settings *settings, uint64_t requested)
 	return round_up(size, power / settings->divisions);
 }
 
+uint64_t layout_page(const struct mem_settings *settings, bool small)
+{
+	if (small)
+		return MEM_SMALL_SEGMENT;
+	if (settings->page_1g)
+		return MEM_GIB;
+	return settings->page ? settings->page : settings->large_segment;
+}
+
 /* The table of addresses: linear probing; what follows a removed slot moves up. */
 
 static size_t slot_of(const struct mem_table *table, uint64_t address)
@@ -216,6 +225,7 @@ static int list(struct mem_layout *layout, uint32_t number, struct np_err *err)
 
 	if (block->state == MEM_UNMAPPED)
 		return ORDERED_ADD(&layout->unmapped, entry_of(block, number), err);
+	block->since = layout->searches;
 	if (table_add(&layout->vacant, block->address, number, err) < 0)
 		return NP_E_NOMEM;
 	return ORDERED_ADD(&layout->free, entry_of(block, number), err);
@@ -511,19 +521,26 @@ static int own_address(struct mem_layout *layout, uint64_t size, uint64_t unit, 
 	return NP_OK;
 }
 
+/* The size of the segment that a request makes the allocator ask for. */
+static uint64_t plain_segment(const struct mem_layout *layout, uint64_t size, uint32_t key)
+{
+	if (layout_key_small(key))
+		return MEM_SMALL_SEGMENT;
+	if (layout->settings.page_1g)
+		return round_up(size, MEM_GIB);
+	return size < MEM_LARGE_FROM ? layout->settings.large_segment
+				     : round_up(size, MEM_SMALL_SEGMENT);
+}
+
 /* A segment where the record has one, unless something is there already. */
 static int add_plain(struct mem_layout *layout, uint64_t size, uint32_t key, uint32_t *ret,
 		     struct np_err *err)
 {
-	uint64_t bytes = round_up(size, MEM_SMALL_SEGMENT);
+	uint64_t bytes = plain_segment(layout, size, key);
 	uint64_t address = layout->place;
 	bool fits = false;
 	int rc = NP_OK;
 
-	if (layout_key_small(key))
-		bytes = MEM_SMALL_SEGMENT;
-	else if (size < MEM_LARGE_FROM)
-		bytes = layout->settings.large_segment;
 	if (address > 0)
 		rc = layout_add_segment(layout, address, bytes, key, false, &fits, err);
 	if (rc == NP_OK && !fits) {
@@ -542,7 +559,7 @@ static int add_plain(struct mem_layout *layout, uint64_t size, uint32_t key, uin
 
 static uint64_t page_of(const struct mem_layout *layout, uint32_t key)
 {
-	return layout_key_small(key) ? MEM_SMALL_SEGMENT : layout->settings.large_segment;
+	return layout_page(&layout->settings, layout_key_small(key));
 }
 
 /* The pages that lie wholly in a block. */
@@ -758,15 +775,187 @@ static int align_block(struct mem_layout *layout, uint32_t *number, uint64_t siz
 	return NP_OK;
 }
 
+/* What the driver would be asked for, so that a request has room. */
+static uint64_t growth_for(const struct mem_layout *layout, uint64_t size, uint32_t key)
+{
+	const struct mem_block *blocks = layout->blocks.item;
+	uint64_t page = page_of(layout, key);
+	uint64_t bytes = 0;
+	uint32_t at;
+
+	if (!layout->settings.expandable)
+		return plain_segment(layout, size, key);
+	at = find_run(layout, size, key);
+	if (at == MEM_NONE)
+		return round_up(size, page);
+	while (size > 0) {
+		uint64_t part = blocks[at].size;
+
+		if (blocks[at].state == MEM_UNMAPPED) {
+			part = round_up(size, page) < part ? round_up(size, page) : part;
+			bytes += part;
+		}
+		size -= part < size ? part : size;
+		at = blocks[at].next;
+	}
+	return bytes;
+}
+
+static bool is_allowed(const struct mem_layout *layout, uint64_t size, uint32_t key)
+{
+	return layout->settings.cap == 0 ||
+	       layout->reserved + growth_for(layout, size, key) <= layout->settings.cap;
+}
+
+static bool is_whole(const struct mem_block *block)
+{
+	return block->previous == MEM_NONE && block->next == MEM_NONE;
+}
+
+static int release_whole(struct mem_layout *layout, uint32_t number, struct np_err *err)
+{
+	const struct mem_block *block = &layout->blocks.item[number];
+	int rc = note_call(layout, block->address, block->size, false, err);
+
+	unlist(layout, number);
+	take_out(layout, number);
+	return rc;
+}
+
+typedef NP_VEC(struct mem_free) mem_frees;
+
+/* Free blocks are a list that changes when they are given back: this is what it was. */
+static int copy_free(const struct mem_layout *layout, mem_frees *ret, struct np_err *err)
+{
+	*ret = (mem_frees){ 0 };
+	if (layout->free.count == 0)
+		return NP_OK;
+	if (np_vec_reserve(ret, layout->free.count, err) < 0)
+		return NP_E_NOMEM;
+	memcpy(ret->item, layout->free.item, layout->free.count * sizeof(*ret->item));
+	ret->count = layout->free.count;
+	return NP_OK;
+}
+
+/* Is it of those that garbage collection may give back: large, whole, of the default pool? */
+static bool is_garbage(const struct mem_layout *layout, const struct mem_free *what)
+{
+	return !layout_key_small(what->key) && layout_key_pool(what->key) == layout->default_pool &&
+	       is_whole(&layout->blocks.item[what->block]);
+}
+
+static uint64_t age_of(const struct mem_layout *layout, const struct mem_free *what)
+{
+	return layout->searches - layout->blocks.item[what->block].since;
+}
+
+/* Those that are at least as old as the mean, until reserved is below the threshold again. */
+static int collect_garbage(struct mem_layout *layout, struct np_err *err)
+{
+	uint64_t most = (uint64_t)(layout->settings.collect_from * (double)layout->settings.cap);
+	mem_frees cached;
+	bool freed = true;
+	int rc;
+
+	if (layout->settings.collect_from <= 0 || layout->reserved <= most)
+		return NP_OK;
+	rc = copy_free(layout, &cached, err);
+	while (rc == NP_OK && freed && layout->reserved > most) {
+		uint64_t ages = 0;
+		size_t count = 0;
+
+		for (size_t i = 0; i < cached.count; i++) {
+			if (cached.item[i].block != MEM_NONE &&
+			    is_garbage(layout, &cached.item[i])) {
+				ages += age_of(layout, &cached.item[i]);
+				count++;
+			}
+		}
+		freed = false;
+		for (size_t i = 0; rc == NP_OK && count > 0 && i < cached.count; i++) {
+			struct mem_free *one = &cached.item[i];
+
+			if (one->block == MEM_NONE || !is_garbage(layout, one) ||
+			    age_of(layout, one) * count < ages)
+				continue;
+			rc = release_whole(layout, one->block, err);
+			one->block = MEM_NONE;
+			freed = true;
+		}
+	}
+	np_vec_release(&cached);
+	return rc;
+}
+
+/*
+ * With a limit of splitting: give back the smallest whole block of the stream that is enough, else
+ * the largest first. Tells by *ret whether that was enough.
+ */
+static int release_some(struct mem_layout *layout, uint64_t size, uint32_t key, bool *ret,
+			struct np_err *err)
+{
+	uint64_t wanted = size > layout->settings.max_split ? size : layout->settings.max_split;
+	mem_frees cached;
+	uint64_t gone = 0;
+	int rc;
+
+	*ret = false;
+	if (layout->settings.max_split == MEM_NO_SPLIT_LIMIT)
+		return NP_OK;
+	rc = copy_free(layout, &cached, err);
+	for (size_t i = 0; rc == NP_OK && gone == 0 && i < cached.count; i++) {
+		const struct mem_free *one = &cached.item[i];
+
+		if (one->key != key || one->size < wanted ||
+		    !is_whole(&layout->blocks.item[one->block]))
+			continue;
+		gone = one->size;
+		rc = release_whole(layout, one->block, err);
+	}
+	for (size_t i = gone > 0 ? 0 : cached.count; rc == NP_OK && i > 0 && gone < wanted; i--) {
+		const struct mem_free *one = &cached.item[i - 1];
+
+		if (one->key != key || one->size < layout->settings.max_split ||
+		    !is_whole(&layout->blocks.item[one->block]))
+			continue;
+		gone += one->size;
+		rc = release_whole(layout, one->block, err);
+	}
+	np_vec_release(&cached);
+	*ret = gone >= wanted;
+	return rc;
+}
+
+/* Before the driver is asked: what the allocator does where there would be too much. */
+static int make_room(struct mem_layout *layout, uint64_t size, uint32_t key, struct np_err *err)
+{
+	bool enough = false;
+	int rc = collect_garbage(layout, err);
+
+	if (rc < 0 || is_allowed(layout, size, key))
+		return rc;
+	rc = release_some(layout, size, key, &enough, err);
+	/* The driver is not asked again where that was not enough, though it might have it now. */
+	if (rc == NP_OK && !(enough && is_allowed(layout, size, key)))
+		rc = layout_release_cached(layout, err);
+	if (rc == NP_OK && !is_allowed(layout, size, key))
+		layout->refused++;
+	return rc;
+}
+
 int layout_allocate(struct mem_layout *layout, uint64_t recorded, uint64_t requested, uint8_t pool,
 		    uint16_t stream, uint32_t life, uint32_t *ret_block, struct np_err *err)
 {
 	uint64_t size = layout_round(&layout->settings, requested);
 	uint32_t key = layout_key(pool, size <= MEM_SMALL_MOST, stream);
-	uint32_t number = best_fit(layout, size, key);
+	uint32_t number;
 	int rc = NP_OK;
 
-	if (number == MEM_NONE)
+	layout->searches += !layout_key_small(key) && pool == layout->default_pool;
+	number = best_fit(layout, size, key);
+	if (number == MEM_NONE && layout->settings.cap > 0)
+		rc = make_room(layout, size, key, err);
+	if (rc == NP_OK && number == MEM_NONE)
 		rc = layout->settings.expandable ? add_expandable(layout, size, key, &number, err)
 						 : add_plain(layout, size, key, &number, err);
 	if (rc < 0)
@@ -799,27 +988,16 @@ static int unmap_pages(struct mem_layout *layout, uint32_t number, struct np_err
 
 int layout_release_cached(struct mem_layout *layout, struct np_err *err)
 {
-	NP_VEC(struct mem_free) cached = { 0 };
-	int rc = NP_OK;
+	mem_frees cached;
+	int rc = copy_free(layout, &cached, err);
 
-	/* The list changes underneath: walk a copy. */
-	if (layout->free.count == 0)
-		return NP_OK;
-	if (np_vec_reserve(&cached, layout->free.count, err) < 0)
-		return NP_E_NOMEM;
-	memcpy(cached.item, layout->free.item, layout->free.count * sizeof(*cached.item));
-	cached.count = layout->free.count;
 	for (size_t i = 0; rc == NP_OK && i < cached.count; i++) {
 		uint32_t number = cached.item[i].block;
-		const struct mem_block *block = &layout->blocks.item[number];
 
-		if (layout->settings.expandable) {
+		if (layout->settings.expandable)
 			rc = unmap_pages(layout, number, err);
-		} else if (block->previous == MEM_NONE && block->next == MEM_NONE) {
-			rc = note_call(layout, block->address, block->size, false, err);
-			unlist(layout, number);
-			take_out(layout, number);
-		}
+		else if (is_whole(&layout->blocks.item[number]))
+			rc = release_whole(layout, number, err);
 	}
 	np_vec_release(&cached);
 	return rc;

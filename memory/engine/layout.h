@@ -21,6 +21,7 @@
 #define MEM_LARGE_SEGMENT  (20 * MEM_MIB) /* those that other requests share */
 #define MEM_NON_SPLIT_ROOM (20 * MEM_MIB)
 #define MEM_NPU_ALIGN      UINT64_C(16384)
+#define MEM_GIB            (UINT64_C(1) << 30)
 #define MEM_NONE           UINT32_MAX
 
 struct mem_settings {
@@ -30,7 +31,12 @@ struct mem_settings {
 	uint64_t max_split;          /* bytes, or MEM_NO_SPLIT_LIMIT */
 	uint64_t non_split_rounding; /* bytes */
 	uint64_t large_segment;      /* bytes */
+	uint64_t page;               /* of large expandable segments; 0: as large_segment */
+	bool page_1g;                /* the large pool grows by whole GiB */
 	uint64_t divisions;          /* of powers of two; 0: off */
+	uint64_t cap;                /* bytes that it may reserve; 0: any */
+	double fraction;             /* of the device that the cap is; 0: all of it */
+	double collect_from;         /* garbage collection above this part of the cap; 0: none */
 };
 
 enum mem_state {
@@ -48,8 +54,9 @@ struct mem_block {
 	uint64_t base;     /* pages of its segment are counted from here */
 	uint32_t previous; /* in its segment; MEM_NONE: it is the first */
 	uint32_t next;
-	uint32_t life; /* of the user */
-	uint32_t key;  /* pool, small or large, stream: free blocks of another are not used */
+	uint32_t life;  /* of the user */
+	uint32_t key;   /* pool, small or large, stream: free blocks of another are not used */
+	uint32_t since; /* searches when it became free */
 	uint8_t state;
 };
 
@@ -94,6 +101,9 @@ struct mem_layout {
 	uint64_t place;        /* where the record has the next segment; 0: it has none */
 	uint64_t next_address; /* of segments that the record has not */
 	size_t grown;          /* calls of the driver for more */
+	uint8_t default_pool;  /* number of the one that garbage is collected in */
+	uint32_t searches;     /* in its large blocks */
+	size_t refused; /* requests that the cap leaves no room for; they got it all the same */
 	/* Calls since the user last emptied it, if he wants them. */
 	bool keep_calls;
 	NP_VEC(struct mem_call) calls;
@@ -106,6 +116,9 @@ uint32_t layout_key(uint8_t pool, bool small, uint16_t stream);
 bool layout_key_small(uint32_t key);
 uint8_t layout_key_pool(uint32_t key);
 uint16_t layout_key_stream(uint32_t key);
+
+/* Large expandable segments grow by these. */
+uint64_t layout_page(const struct mem_settings *settings, bool small);
 
 /* The size of the block that a request needs. */
 uint64_t layout_round(const struct mem_settings *settings, uint64_t requested);

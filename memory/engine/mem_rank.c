@@ -22,6 +22,7 @@ void mem_rank_release(struct mem_rank *rank)
 	free(rank->role);
 	free(rank->host);
 	free(rank->component);
+	free(rank->oom.what);
 	history_free(rank->history);
 	composition_free(rank->composition);
 	memory_whatif_release(&rank->whatif);
@@ -175,20 +176,55 @@ char *mem_rank_role(const char *path)
 	return strndup(name, (size_t)(end - name));
 }
 
-/* What the process could have: reserved and what the device still had, when it ran out. */
-static int find_limit(struct mem_rank *rank, struct np_err *err)
+bool mem_oom_in_pieces(const struct mem_oom *oom)
+{
+	return oom->wanted <= oom->free + oom->device_free;
+}
+
+/* What is free for a request in the pool and on the stream that it is of. */
+static void find_room(struct mem_oom *oom, const struct mem_layout *layout, uint32_t key)
+{
+	for (size_t i = 0; i < layout->free.count; i++) {
+		const struct mem_free *free = &layout->free.item[i];
+
+		if (free->key != key)
+			continue;
+		oom->free += (int64_t)free->size;
+		oom->largest =
+			(int64_t)free->size > oom->largest ? (int64_t)free->size : oom->largest;
+	}
+}
+
+/*
+ * The last request that failed, and what the process could have: reserved and what the device
+ * still had then.
+ */
+static int find_oom(struct mem_rank *rank, struct np_err *err)
 {
 	const struct mem_history *history = rank->history;
 
+	rank->oom.event = NP_UNKNOWN;
 	for (size_t i = history->count; i > 0; i--) {
+		const struct snap_event *event = &history->events[i - 1];
+		NP_CLEANUP(np_buf_release) struct np_buf what = NP_BUF_INIT;
 		struct mem_layout layout;
 		int rc;
 
-		if (history->events[i - 1].action != SNAP_OOM)
+		if (event->action != SNAP_OOM)
 			continue;
 		rc = history_state(history, i - 1, &layout, err);
-		rank->limit = (int64_t)(layout.reserved + history->events[i - 1].address);
+		rank->oom = (struct mem_oom){ .event = (int64_t)i - 1,
+					      .wanted = (int64_t)event->size,
+					      .device_free = (int64_t)event->address };
+		find_room(&rank->oom, &layout,
+			  layout_key(event->pool, event->size <= MEM_SMALL_MOST, event->stream));
+		if (rank->limit == NP_UNKNOWN)
+			rank->limit = (int64_t)layout.reserved + rank->oom.device_free;
 		layout_release(&layout);
+		composition_name_stack(history->snapshot, event->stack, MEM_BY_USER, &what);
+		rank->oom.what = what.failed ? NULL : strdup(what.text);
+		if (rc == NP_OK && !rank->oom.what)
+			rc = np_fail_nomem(err, "a request");
 		return rc;
 	}
 	return NP_OK;
@@ -318,11 +354,54 @@ static int measure(struct mem_rank *rank, const struct mem_rank_options *options
 	rank->ooms = (int64_t)history->actions[SNAP_OOM];
 	rank->limit = options->device_bytes;
 	if (rc == NP_OK)
-		rc = memory_whatif_run(history, options->with, options->with_count, options->sweep,
-				       &rank->whatif, err);
+		rc = find_oom(rank, err);
+	/* Who ran out of memory wants to know what would help. */
 	if (rc == NP_OK)
-		rc = keep_curves(rank, err);
-	return rc == NP_OK && rank->limit == NP_UNKNOWN ? find_limit(rank, err) : rc;
+		rc = memory_whatif_run(history, options->with, options->with_count,
+				       options->sweep || rank->ooms > 0, rank->limit, &rank->whatif,
+				       err);
+	return rc == NP_OK ? keep_curves(rank, err) : rc;
+}
+
+/* Do sizes of blocks differ under the two? */
+static bool sizes_differ(const struct mem_settings *a, const struct mem_settings *b)
+{
+	return a->pad != b->pad || a->divisions != b->divisions || a->max_split != b->max_split ||
+	       a->expandable != b->expandable || layout_page(a, false) != layout_page(b, false);
+}
+
+/*
+ * The history under the settings of the recording. They are not in the file, and what blocks were
+ * given depends on them: the usual ones are replayed, and where others come nearer to the record
+ * it is made once more, unless that contradicts the blocks at its end.
+ */
+static int find_history(const struct snapshot *snapshot, struct mem_rank *rank,
+			const struct mem_rank_options *options, struct np_err *err)
+{
+	NP_CLEANUP(history_freep) struct mem_history *better = NULL;
+	struct mem_replay again;
+	int rc =
+		history_new(snapshot, rank->device, NULL, options->step_frame, &rank->history, err);
+
+	if (rc == NP_OK)
+		rc = memory_whatif_find(rank->history, &rank->whatif, err);
+	if (rc < 0 || rank->whatif.withheld ||
+	    !sizes_differ(&rank->whatif.found.settings, &rank->history->settings))
+		return rc;
+	rc = history_new(snapshot, rank->device, &rank->whatif.found.settings, options->step_frame,
+			 &better, err);
+	if (rc == NP_OK && (better->wrong_sizes > rank->history->wrong_sizes ||
+			    better->inconsistent > rank->history->inconsistent))
+		return mem_replay_run(rank->history, &rank->history->settings, REPLAY_VERIFY,
+				      &rank->whatif.found, err);
+	if (rc == NP_OK)
+		rc = mem_replay_run(better, &better->settings, REPLAY_VERIFY, &again, err);
+	if (rc < 0)
+		return rc;
+	rank->whatif.found = again;
+	history_free(rank->history);
+	rank->history = NP_STEAL(better);
+	return NP_OK;
 }
 
 static int add_device(const char *path, const struct snapshot *snapshot, size_t device,
@@ -335,7 +414,7 @@ static int add_device(const char *path, const struct snapshot *snapshot, size_t 
 				 .outside = NP_UNKNOWN,
 				 .place = { -1, -1, -1, -1, -1 } };
 	struct mem_rank *added;
-	int rc = history_new(snapshot, device, options->step_frame, &rank.history, err);
+	int rc = find_history(snapshot, &rank, options, err);
 
 	if (device < snapshot->devices.count)
 		rank.workspace = (int64_t)snapshot->devices.item[device].workspace;

@@ -63,6 +63,19 @@ struct mem_point {
 
 #define MEM_CURVE_POINTS 512
 
+/* A request that the allocator could not serve, and what there was then. */
+struct mem_oom {
+	int64_t event; /* NP_UNKNOWN: it has not run out */
+	int64_t wanted;
+	int64_t device_free; /* of the device, outside of the allocator */
+	int64_t free;        /* within reserved, where the request could have gone */
+	int64_t largest;     /* piece of that */
+	char *what;          /* by whom */
+};
+
+/* Was there enough, but not in one piece? */
+bool mem_oom_in_pieces(const struct mem_oom *oom);
+
 struct mem_step_use {
 	char *id;
 	struct mem_reached most; /* allocated */
@@ -114,9 +127,10 @@ struct mem_rank {
 	struct mem_reached requested;
 	struct mem_reached gap; /* reserved − allocated */
 	int64_t ooms;
-	int64_t workspace; /* of operators of CANN, beside the caching allocator */
-	int64_t limit;     /* bytes that the process can have */
-	int64_t outside;   /* what the process reserves beside the allocator, at the peak */
+	struct mem_oom oom; /* the last */
+	int64_t workspace;  /* of operators of CANN, beside the caching allocator */
+	int64_t limit;      /* bytes that the process can have */
+	int64_t outside;    /* what the process reserves beside the allocator, at the peak */
 
 	enum mem_by by; /* what the groups are by, which may not be what was wanted */
 	struct mem_reached at;

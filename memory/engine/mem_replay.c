@@ -2,6 +2,7 @@
 /* The recorded requests again, under the settings of the recording or others. */
 #include "mem_replay.h"
 
+#include "npuprof/lang.h"
 #include "npuprof/text.h"
 
 /* No device has as much: such a request is damage. */
@@ -11,9 +12,17 @@
 
 #define NO_RUN SIZE_MAX
 
+/* Of the device, where garbage collection is tried. */
+#define SWEEP_FRACTION 0.95
+#define SWEEP_COLLECT  0.8
+
+/* Where no block of a record is. */
+#define OOM_ADDRESS UINT64_MAX
+
 static const uint64_t large_segments[] = { 20, 32, 64, 128, 256, 512 };
 static const uint64_t splits[] = { 0, 20, 32, 64, 128, 256, 512 }; /* 0: no limit */
 static const uint64_t divisions[] = { 0, 2, 4, 8, 16 };
+static const uint64_t pads[][2] = { { 32, MEM_NPU_ALIGN }, { 0, MEM_NPU_ALIGN }, { 0, 0 } };
 
 /* A replay under way. */
 struct mem_replay_job {
@@ -99,9 +108,46 @@ static void compare_reserved(struct mem_replay_job *job)
 		job->result->deviation = off;
 }
 
+/* Did somebody call empty_cache()? */
+static bool is_emptied(const struct mem_history *history, const struct snap_event *event)
+{
+	const struct snapshot *snapshot = history->snapshot;
+	const struct snap_stack *stack = &snapshot->stacks.item[event->stack];
+
+	for (size_t i = 0; i < stack->count; i++) {
+		const struct snap_frame *frame =
+			&snapshot->frames.item[snapshot->stack_frames.item[stack->first + i]];
+
+		if (strstr(np_strtab_text(snapshot->texts, frame->name), "empty_cache"))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Were segments given back because a request had failed? Under a cap the replay decides that.
+ * `reserved` is what there was before. Where stacks were not recorded it is one if what follows
+ * would have been too much.
+ */
+static bool is_of_failure(const struct mem_history *history, size_t i, uint64_t reserved,
+			  uint64_t cap)
+{
+	bool known = history->events[i].stack > 0;
+
+	if (is_emptied(history, &history->events[i]))
+		return false;
+	while (i < history->count && history_releases(&history->events[i]))
+		i++;
+	if (i == history->count ||
+	    (!is_growth(&history->events[i]) && history->events[i].action != SNAP_OOM))
+		return false;
+	return known || reserved + history->events[i].size > cap;
+}
+
 static int see_segment(struct mem_replay_job *job, size_t i, struct np_err *err)
 {
 	const struct snap_event *event = &job->history->events[i];
+	uint64_t before;
 
 	if (job->run == NO_RUN)
 		job->run = i;
@@ -111,8 +157,12 @@ static int see_segment(struct mem_replay_job *job, size_t i, struct np_err *err)
 			job->layout.place = event->address;
 		return NP_OK;
 	}
+	before = job->recorded;
 	job->recorded -= event->size;
 	if (i > 0 && history_releases(event - 1))
+		return NP_OK;
+	if (job->layout.settings.cap > 0 &&
+	    is_of_failure(job->history, i, before, job->layout.settings.cap))
 		return NP_OK;
 	return layout_release_cached(&job->layout, err);
 }
@@ -155,6 +205,38 @@ static void keep_peak(struct mem_replay_job *job)
 	job->result->peak_gap = job->layout.reserved - job->layout.allocated;
 }
 
+/*
+ * A request that failed in the record, where the cap is known: would it get its memory? It goes at
+ * once, as the record has no end of it; what it made the allocator reserve stays.
+ */
+static int see_oom(struct mem_replay_job *job, const struct snap_event *event, struct np_err *err)
+{
+	uint64_t pad = job->layout.settings.pad;
+	size_t refused = job->layout.refused;
+	uint32_t number;
+	int rc;
+
+	if (job->layout.settings.cap == 0 || event->size > REQUEST_MOST || event->size < pad ||
+	    layout_find(&job->layout, OOM_ADDRESS) != MEM_NONE)
+		return NP_OK;
+	job->result->ooms++;
+	rc = layout_allocate(&job->layout, OOM_ADDRESS, event->size - pad, event->pool,
+			     event->stream, MEM_NONE, &number, err);
+	if (rc < 0)
+		return rc;
+	job->result->ooms_served += job->layout.refused == refused;
+	/* One that fails again reserves nothing. */
+	if (job->layout.refused == refused)
+		keep_peak(job);
+	layout_free_requested(&job->layout, number);
+	rc = layout_free_completed(&job->layout, OOM_ADDRESS, number, err);
+	if (rc == NP_OK && job->layout.refused > refused) {
+		job->layout.refused = refused;
+		rc = layout_release_cached(&job->layout, err);
+	}
+	return rc;
+}
+
 static int replay_event(struct mem_replay_job *job, size_t i, struct np_err *err)
 {
 	const struct snap_event *event = &job->history->events[i];
@@ -166,6 +248,12 @@ static int replay_event(struct mem_replay_job *job, size_t i, struct np_err *err
 		rc = see_alloc(job, event, err);
 	else if (event->action == SNAP_FREE_REQUESTED || event->action == SNAP_FREE_COMPLETED)
 		rc = see_free(job, event, err);
+	else if (event->action == SNAP_OOM)
+		rc = see_oom(job, event, err);
+	if (job->layout.refused > job->result->refused) {
+		job->result->refused_at = job->result->refused == 0 ? i : job->result->refused_at;
+		job->result->refused = job->layout.refused;
+	}
 	job->layout.place = 0;
 	compare_calls(job, i);
 	compare_reserved(job);
@@ -173,20 +261,33 @@ static int replay_event(struct mem_replay_job *job, size_t i, struct np_err *err
 	return rc;
 }
 
+static size_t wrong_calls(const struct mem_replay *replay)
+{
+	return replay->calls - replay->calls_equal + replay->calls_extra;
+}
+
+/* `most_wrong`: of a comparison that is lost nobody wants to know by how much. */
 static int replay(const struct mem_history *history, const struct mem_settings *settings,
-		  bool verify, bool anew, struct mem_replay *ret, struct np_err *err)
+		  bool verify, bool anew, size_t most_wrong, struct mem_replay *ret,
+		  struct np_err *err)
 {
 	struct mem_replay_job job = {
 		.history = history, .result = ret, .verify = verify, .run = NO_RUN
 	};
+	const struct snapshot *snapshot = history->snapshot;
 	int rc;
 
 	*ret = (struct mem_replay){ .settings = *settings };
 	layout_init(&job.layout, settings);
+	for (size_t i = 0; i < snapshot->pools.count; i++) {
+		if (snapshot->pools.item[i] == 0)
+			job.layout.default_pool = (uint8_t)i;
+	}
 	rc = begin(&job, anew, err);
 	keep_peak(&job);
 	job.layout.keep_calls = true;
-	for (size_t i = 0; rc == NP_OK && i < history->count; i++)
+	job.layout.refused = 0;
+	for (size_t i = 0; rc == NP_OK && i < history->count && wrong_calls(ret) <= most_wrong; i++)
 		rc = replay_event(&job, i, err);
 	compare_calls(&job, history->count);
 	compare_reserved(&job);
@@ -200,14 +301,15 @@ static int replay(const struct mem_history *history, const struct mem_settings *
 static bool begins_anew(const struct mem_history *history, const struct mem_settings *settings)
 {
 	return settings->expandable != history->settings.expandable ||
-	       (settings->expandable && settings->large_segment != history->settings.large_segment);
+	       (settings->expandable &&
+		layout_page(settings, false) != layout_page(&history->settings, false));
 }
 
 int mem_replay_run(const struct mem_history *history, const struct mem_settings *settings,
 		   enum mem_replay_how how, struct mem_replay *ret, struct np_err *err)
 {
-	return replay(history, settings, how == REPLAY_VERIFY, begins_anew(history, settings), ret,
-		      err);
+	return replay(history, settings, how == REPLAY_VERIFY, begins_anew(history, settings),
+		      SIZE_MAX, ret, err);
 }
 
 bool mem_replay_exact(const struct mem_replay *replay)
@@ -219,8 +321,8 @@ bool mem_replay_exact(const struct mem_replay *replay)
 /* Is `a` nearer to the record? */
 static bool is_nearer(const struct mem_replay *a, const struct mem_replay *b)
 {
-	size_t wrong_a = a->calls - a->calls_equal + a->calls_extra;
-	size_t wrong_b = b->calls - b->calls_equal + b->calls_extra;
+	size_t wrong_a = wrong_calls(a);
+	size_t wrong_b = wrong_calls(b);
 
 	if (wrong_a != wrong_b)
 		return wrong_a < wrong_b;
@@ -233,7 +335,8 @@ static int try_settings(const struct mem_history *history, const struct mem_sett
 			struct mem_replay *best, struct np_err *err)
 {
 	struct mem_replay tried;
-	int rc = mem_replay_run(history, settings, REPLAY_VERIFY, &tried, err);
+	int rc = replay(history, settings, true, begins_anew(history, settings), wrong_calls(best),
+			&tried, err);
 
 	if (rc == NP_OK && !tried.approximate && is_nearer(&tried, best))
 		*best = tried;
@@ -258,6 +361,13 @@ static int try_each(const struct mem_history *history, struct mem_replay *best, 
 	settings = best->settings;
 	for (size_t i = 0; rc == NP_OK && i < NP_COUNT(divisions); i++) {
 		settings.divisions = divisions[i];
+		rc = try_settings(history, &settings, best, err);
+	}
+	settings = best->settings;
+	/* GPUs pad nothing, and align nothing; nor do the newest NPUs pad. */
+	for (size_t i = 0; rc == NP_OK && i < NP_COUNT(pads); i++) {
+		settings.pad = pads[i][0];
+		settings.align = pads[i][1];
 		rc = try_settings(history, &settings, best, err);
 	}
 	settings = best->settings;
@@ -289,21 +399,31 @@ static uint64_t distance(uint64_t a, uint64_t b)
 }
 
 int mem_replay_whatif(const struct mem_history *history, const struct mem_replay *found,
-		      const struct mem_settings *settings, struct mem_whatif *ret,
-		      struct np_err *err)
+		      const struct mem_settings *settings, int64_t device, uint64_t now,
+		      struct mem_whatif *ret, struct np_err *err)
 {
+	struct mem_settings capped = *settings;
 	struct mem_replay anew;
-	int rc = mem_replay_run(history, settings, REPLAY_FORETELL, &ret->replay, err);
+	int rc;
 
+	*ret = (struct mem_whatif){ .replay.settings = *settings, .gain = NP_UNKNOWN };
+	if (settings->fraction > 0 && device == NP_UNKNOWN) {
+		ret->withheld = NP_MSG("what the device has is not known; give --device-memory");
+		return NP_OK;
+	}
+	if (device != NP_UNKNOWN)
+		capped.cap = (uint64_t)((double)device *
+					(settings->fraction > 0 ? settings->fraction : 1));
+	rc = mem_replay_run(history, &capped, REPLAY_FORETELL, &ret->replay, err);
 	ret->error = found->deviation;
 	/* What a beginning that is made anew does to a peak that is known. */
 	if (rc == NP_OK && ret->replay.approximate && !found->approximate) {
-		rc = replay(history, &found->settings, false, true, &anew, err);
+		rc = replay(history, &found->settings, false, true, SIZE_MAX, &anew, err);
 		ret->error += distance(anew.peak_reserved, history->reserved.bytes);
 	}
 	if (rc < 0)
 		return rc;
-	ret->gain = (int64_t)history->reserved.bytes - (int64_t)ret->replay.peak_reserved;
+	ret->gain = (int64_t)now - (int64_t)ret->replay.peak_reserved;
 	if (ret->gain != 0 && (uint64_t)llabs(ret->gain) <= ret->error)
 		ret->gain = NP_UNKNOWN;
 	return NP_OK;
@@ -314,50 +434,123 @@ static int refuse(const char *key, const char *value, const char *why, struct np
 	return np_fail(err, NP_E_USAGE, "--with %s:%s: %s", key, value, why);
 }
 
+static int set_flag(struct mem_settings *settings, const char *key, const char *value,
+		    struct np_err *err)
+{
+	bool yes = strcmp(value, "True") == 0 || strcmp(value, "true") == 0;
+
+	if (!yes && strcmp(value, "False") != 0 && strcmp(value, "false") != 0)
+		return refuse(key, value, "neither True nor False", err);
+	settings->expandable = yes;
+	return NP_OK;
+}
+
+static int set_page(struct mem_settings *settings, const char *key, const char *value,
+		    struct np_err *err)
+{
+	if (strcmp(value, "1g") != 0)
+		return refuse(key, value, "only 1g", err);
+	settings->page_1g = true;
+	return NP_OK;
+}
+
+/* A part of 1. */
+static int set_part(struct mem_settings *settings, const char *key, const char *value,
+		    struct np_err *err)
+{
+	bool collects = strcmp(key, "garbage_collection_threshold") == 0;
+	char *end;
+	double part = strtod(value, &end);
+
+	if (end == value || *end || !(part > 0) || !(collects ? part < 1 : part <= 1))
+		return refuse(key, value, "a number above 0 and below 1", err);
+	*(collects ? &settings->collect_from : &settings->fraction) = part;
+	return NP_OK;
+}
+
+/* Whole numbers: in which unit they are, which can be, and where they go. */
+struct number_setting {
+	const char *key;
+	const char *why;
+	int64_t least;
+	int64_t most;
+	int64_t multiple;
+	uint64_t unit;
+	size_t offset;
+};
+
+static int set_number(struct mem_settings *settings, const char *key, const char *value,
+		      struct np_err *err)
+{
+	static const struct number_setting numbers[] = {
+		{ "max_split_size_mb", "at least 20", 20, 1 << 20, 1, MEM_MIB,
+		  offsetof(struct mem_settings, max_split) },
+		{ "max_non_split_rounding_mb", "a number that can be", 0, 1 << 20, 1, MEM_MIB,
+		  offsetof(struct mem_settings, non_split_rounding) },
+		{ "large_segment_size_mb", "an even number, at least 20", 20, 1 << 20, 2, MEM_MIB,
+		  offsetof(struct mem_settings, large_segment) },
+		{ "segment_size_mb", "an even number from 20 to 512", 20, 512, 2, MEM_MIB,
+		  offsetof(struct mem_settings, page) },
+		{ "roundup_power2_divisions", "a power of two up to 64", 0, 64, 1, 1,
+		  offsetof(struct mem_settings, divisions) },
+		{ "base_addr_aligned_kb", "at most 16", 0, 16, 1, 1024,
+		  offsetof(struct mem_settings, align) },
+	};
+	int64_t number;
+
+	if (!np_text_to_int(value, strlen(value), &number) || number < 0 || number > 1 << 20)
+		return refuse(key, value, "not a number that can be", err);
+	for (size_t i = 0; i < NP_COUNT(numbers); i++) {
+		const struct number_setting *one = &numbers[i];
+
+		if (strcmp(one->key, key) != 0)
+			continue;
+		if (number < one->least || number > one->most || number % one->multiple != 0 ||
+		    (one->unit == 1 && (number & (number - 1)) != 0))
+			return refuse(key, value, one->why, err);
+		*(uint64_t *)((char *)settings + one->offset) = (uint64_t)number * one->unit;
+	}
+	return NP_OK;
+}
+
 static int set(struct mem_settings *settings, const char *key, const char *value,
 	       struct np_err *err)
 {
-	static const char *const keys[] = { "expandable_segments",       "max_split_size_mb",
-					    "max_non_split_rounding_mb", "large_segment_size_mb",
-					    "roundup_power2_divisions",  "base_addr_aligned_kb" };
-	bool yes = strcmp(value, "True") == 0 || strcmp(value, "true") == 0;
-	const char *close;
-	int64_t number;
-	bool is_number =
-		np_text_to_int(value, strlen(value), &number) && number >= 0 && number <= 1 << 20;
+	static const char *const keys[] = {
+		"expandable_segments",         "page_size",         "garbage_collection_threshold",
+		"per_process_memory_fraction", "max_split_size_mb", "max_non_split_rounding_mb",
+		"large_segment_size_mb",       "segment_size_mb",   "roundup_power2_divisions",
+		"base_addr_aligned_kb",
+	};
+	const char *close = np_text_closest(key, keys, NP_COUNT(keys));
 
-	if (strcmp(key, keys[0]) == 0) {
-		if (!yes && strcmp(value, "False") != 0 && strcmp(value, "false") != 0)
-			return refuse(key, value, "neither True nor False", err);
-		settings->expandable = yes;
-		return NP_OK;
-	}
-	close = np_text_closest(key, keys, NP_COUNT(keys));
 	if (!close || strcmp(close, key) != 0)
 		return np_fail(err, NP_E_USAGE, "--with %s: no setting that can be replayed%s%s%s",
 			       key, close ? "; did you mean " : "", close ? close : "",
 			       close ? "?" : "");
-	if (!is_number)
-		return refuse(key, value, "not a number that can be", err);
-	if (strcmp(key, keys[1]) == 0) {
-		if (number < 20)
-			return refuse(key, value, "at least 20", err);
-		settings->max_split = (uint64_t)number * MEM_MIB;
-	} else if (strcmp(key, keys[2]) == 0) {
-		settings->non_split_rounding = (uint64_t)number * MEM_MIB;
-	} else if (strcmp(key, keys[3]) == 0) {
-		if (number < 20 || number % 2 != 0)
-			return refuse(key, value, "an even number, at least 20", err);
-		settings->large_segment = (uint64_t)number * MEM_MIB;
-	} else if (strcmp(key, keys[4]) == 0) {
-		if (number > 64 || (number & (number - 1)) != 0)
-			return refuse(key, value, "a power of two up to 64", err);
-		settings->divisions = (uint64_t)number;
-	} else {
-		if (number > 16)
-			return refuse(key, value, "at most 16", err);
-		settings->align = (uint64_t)number * 1024;
-	}
+	if (strcmp(key, keys[0]) == 0)
+		return set_flag(settings, key, value, err);
+	if (strcmp(key, keys[1]) == 0)
+		return set_page(settings, key, value, err);
+	if (strcmp(key, keys[2]) == 0 || strcmp(key, keys[3]) == 0)
+		return set_part(settings, key, value, err);
+	return set_number(settings, key, value, err);
+}
+
+/* What the allocator does not take together. */
+static int check_together(const struct mem_settings *settings, bool split, const char *text,
+			  struct np_err *err)
+{
+	if (settings->expandable && (split || settings->collect_from > 0))
+		return np_fail(err, NP_E_USAGE,
+			       "--with %s: the allocator refuses expandable_segments together with "
+			       "%s",
+			       text, split ? "max_split_size_mb" : "garbage_collection_threshold");
+	if (settings->collect_from > 0 && !(settings->fraction > 0 && settings->fraction < 1))
+		return np_fail(err, NP_E_USAGE,
+			       "--with %s: garbage is only collected where the process may have a "
+			       "part of the device; add per_process_memory_fraction:0.95",
+			       text);
 	return NP_OK;
 }
 
@@ -388,16 +581,11 @@ int mem_replay_parse(const char *text, struct mem_settings *settings, struct np_
 		rc = set(settings, part, colon + 1, err);
 	}
 	/* Of the recording only what goes with what is named stays. */
-	if (split && !strstr(text, "expandable_segments:"))
+	if ((split || settings->collect_from > 0) && !strstr(text, "expandable_segments:"))
 		settings->expandable = false;
 	if (settings->expandable && !split)
 		settings->max_split = MEM_NO_SPLIT_LIMIT;
-	if (rc == NP_OK && settings->expandable && split)
-		rc = np_fail(err, NP_E_USAGE,
-			     "--with %s: the allocator refuses expandable_segments together with "
-			     "max_split_size_mb",
-			     text);
-	return rc;
+	return rc < 0 ? rc : check_together(settings, split, text, err);
 }
 
 static void name_one(struct np_buf *buf, size_t begin, const char *key, uint64_t value)
@@ -419,6 +607,16 @@ void mem_replay_name(const struct mem_settings *settings, struct np_buf *buf)
 			 settings->non_split_rounding / MEM_MIB);
 	if (settings->large_segment != MEM_LARGE_SEGMENT)
 		name_one(buf, begin, "large_segment_size_mb", settings->large_segment / MEM_MIB);
+	if (settings->page > 0 && settings->page != settings->large_segment)
+		name_one(buf, begin, "segment_size_mb", settings->page / MEM_MIB);
+	if (settings->page_1g)
+		np_buf_printf(buf, "%spage_size:1g", buf->length > begin ? "," : "");
+	if (settings->collect_from > 0)
+		np_buf_printf(buf, "%sgarbage_collection_threshold:%g",
+			      buf->length > begin ? "," : "", settings->collect_from);
+	if (settings->fraction > 0)
+		np_buf_printf(buf, "%sper_process_memory_fraction:%g",
+			      buf->length > begin ? "," : "", settings->fraction);
 	if (settings->divisions > 0)
 		name_one(buf, begin, "roundup_power2_divisions", settings->divisions);
 	if (settings->align != (settings->pad > 0 ? MEM_NPU_ALIGN : 0))
@@ -427,7 +625,7 @@ void mem_replay_name(const struct mem_settings *settings, struct np_buf *buf)
 		np_buf_add(buf, "default");
 }
 
-size_t mem_replay_sweep(const struct mem_settings *recorded,
+size_t mem_replay_sweep(const struct mem_settings *recorded, int64_t device,
 			struct mem_settings ret[MEM_SWEEP_MOST])
 {
 	static const uint64_t segments[] = { 20, 64, 128 };
@@ -437,6 +635,8 @@ size_t mem_replay_sweep(const struct mem_settings *recorded,
 
 	base.max_split = MEM_NO_SPLIT_LIMIT;
 	base.divisions = 0;
+	base.page = 0;
+	base.page_1g = false;
 	for (size_t i = 0; i < NP_COUNT(segments); i++) {
 		base.large_segment = segments[i] * MEM_MIB;
 		base.expandable = true;
@@ -451,6 +651,13 @@ size_t mem_replay_sweep(const struct mem_settings *recorded,
 		ret[count++] = base;
 	}
 	base.max_split = MEM_NO_SPLIT_LIMIT;
+	/* Only where it is known when the process has too much. */
+	if (device != NP_UNKNOWN) {
+		base.collect_from = SWEEP_COLLECT;
+		base.fraction = SWEEP_FRACTION;
+		ret[count++] = base;
+	}
+	base.collect_from = base.fraction = 0;
 	base.divisions = 4;
 	ret[count++] = base;
 	return count;

@@ -12,7 +12,13 @@ struct mem_replay {
 	uint64_t peak_reserved;
 	uint64_t peak_gap; /* what of it was not allocated when it was reached */
 	uint64_t end_reserved;
-	size_t grown;     /* calls of the driver for more memory */
+	size_t grown; /* calls of the driver for more memory */
+	/* Under a cap: requests that would fail, and the first of them (an event). */
+	size_t refused;
+	size_t refused_at;
+	/* Of the requests that failed in the record those that would have got their memory. */
+	size_t ooms;
+	size_t ooms_served;
 	bool approximate; /* the state at the beginning had to be made anew */
 	/* Against the record, if its addresses were used. */
 	size_t calls;       /* segment events recorded */
@@ -40,13 +46,18 @@ int mem_replay_find(const struct mem_history *history, struct mem_replay *ret, s
 /* What is foretold under other settings. */
 struct mem_whatif {
 	struct mem_replay replay;
-	uint64_t error; /* bytes by which the peak may be wrong */
-	int64_t gain;   /* of peak reserved; negative: it costs; NP_UNKNOWN: within the error */
+	const char *withheld; /* why nothing is foretold, or NULL */
+	uint64_t error;       /* bytes by which the peak may be wrong */
+	int64_t gain; /* of peak reserved; negative: it costs; NP_UNKNOWN: within the error */
 };
 
+/*
+ * `device`: bytes that the process can have; NP_UNKNOWN: nobody says, so that nothing fails.
+ * `now`: the peak of reserved that is compared with.
+ */
 int mem_replay_whatif(const struct mem_history *history, const struct mem_replay *found,
-		      const struct mem_settings *settings, struct mem_whatif *ret,
-		      struct np_err *err) NP_MUST_USE;
+		      const struct mem_settings *settings, int64_t device, uint64_t now,
+		      struct mem_whatif *ret, struct np_err *err) NP_MUST_USE;
 
 /* Settings as PYTORCH_NPU_ALLOC_CONF has them: those that are named change. */
 int mem_replay_parse(const char *text, struct mem_settings *settings, struct np_err *err)
@@ -56,8 +67,8 @@ int mem_replay_parse(const char *text, struct mem_settings *settings, struct np_
 void mem_replay_name(const struct mem_settings *settings, struct np_buf *buf);
 
 /* The sensible ones to try, made from those of the recording. Gives their number. */
-#define MEM_SWEEP_MOST 16
-size_t mem_replay_sweep(const struct mem_settings *recorded,
+#define MEM_SWEEP_MOST 20
+size_t mem_replay_sweep(const struct mem_settings *recorded, int64_t device,
 			struct mem_settings ret[MEM_SWEEP_MOST]);
 
 #endif /* NP_MEM_REPLAY_H */

@@ -14,48 +14,75 @@
 /* The largest that counts of bytes can be told apart in. */
 #define GATE_MOST 9e15
 
+static const char too_large[] = NP_MSG("the record asks for more memory than there are addresses");
+
 static int foretell(const struct mem_history *history, const struct mem_settings *settings,
-		    struct memory_whatif *ret, struct np_err *err)
+		    int64_t device, struct memory_whatif *ret, struct np_err *err)
 {
 	struct mem_whatif *added = np_vec_add(&ret->list, err);
 
 	if (!added)
 		return NP_E_NOMEM;
-	return mem_replay_whatif(history, &ret->found, settings, added, err);
+	return mem_replay_whatif(history, &ret->found, settings, device,
+				 ret->now_known ? ret->now.peak_reserved : history->reserved.bytes,
+				 added, err);
+}
+
+int memory_whatif_find(const struct mem_history *history, struct memory_whatif *ret,
+		       struct np_err *err)
+{
+	int rc = NP_OK;
+
+	if (history->count == 0)
+		ret->withheld = NP_MSG("no history was recorded");
+	else if (history->inconsistent * TRUST_PART > history->count)
+		ret->withheld = NP_MSG("too many events contradict others");
+	else
+		rc = mem_replay_find(history, &ret->found, err);
+	if (rc == NP_E_RANGE) {
+		/* Sizes that no device has. */
+		ret->withheld = too_large;
+		rc = NP_OK;
+	}
+	return rc;
+}
+
+static int find_now(const struct mem_history *history, int64_t device, struct memory_whatif *ret,
+		    struct np_err *err)
+{
+	struct mem_settings settings = ret->found.settings;
+
+	settings.cap = (uint64_t)device;
+	ret->now_known = true;
+	return mem_replay_run(history, &settings, REPLAY_FORETELL, &ret->now, err);
 }
 
 int memory_whatif_run(const struct mem_history *history, const char *const *with, size_t count,
-		      bool sweep, struct memory_whatif *ret, struct np_err *err)
+		      bool sweep, int64_t device, struct memory_whatif *ret, struct np_err *err)
 {
 	struct mem_settings tried[MEM_SWEEP_MOST];
 	size_t sensible = 0;
 	int rc = NP_OK;
 
 	ret->wanted = count > 0 || sweep;
-	if (!ret->wanted)
+	if (!ret->wanted || ret->withheld)
 		return NP_OK;
-	if (history->count == 0)
-		ret->withheld = NP_MSG("no history was recorded");
-	else if (history->inconsistent * TRUST_PART > history->count)
-		ret->withheld = NP_MSG("too many events contradict others");
-	if (ret->withheld)
-		return NP_OK;
-	rc = mem_replay_find(history, &ret->found, err);
+	if (device != NP_UNKNOWN && (uint64_t)device < history->reserved.bytes)
+		rc = find_now(history, device, ret, err);
 	for (size_t i = 0; rc == NP_OK && i < count; i++) {
 		struct mem_settings settings = ret->found.settings;
 
 		rc = mem_replay_parse(with[i], &settings, err);
 		if (rc == NP_OK)
-			rc = foretell(history, &settings, ret, err);
+			rc = foretell(history, &settings, device, ret, err);
 	}
 	ret->with = ret->list.count;
 	if (rc == NP_OK && sweep)
-		sensible = mem_replay_sweep(&ret->found.settings, tried);
+		sensible = mem_replay_sweep(&ret->found.settings, device, tried);
 	for (size_t i = 0; rc == NP_OK && i < sensible; i++)
-		rc = foretell(history, &tried[i], ret, err);
+		rc = foretell(history, &tried[i], device, ret, err);
 	if (rc == NP_E_RANGE) {
-		/* Sizes that no device has. */
-		ret->withheld = NP_MSG("the record asks for more memory than there are addresses");
+		ret->withheld = too_large;
 		ret->list.count = ret->with = 0;
 		rc = NP_OK;
 	}
@@ -108,7 +135,7 @@ int memory_gate_parse(const char *text, uint64_t *ret_bytes, struct np_err *err)
 
 uint64_t memory_gate_peak(const struct mem_history *history, const struct memory_whatif *whatif)
 {
-	if (whatif->with == 0)
+	if (whatif->with == 0 || whatif->list.item[0].withheld)
 		return history->reserved.bytes;
 	return whatif->list.item[0].replay.peak_reserved + whatif->list.item[0].error;
 }

@@ -143,7 +143,7 @@ done <<'END'
 --with|expandable|a setting is key:value
 --with|expandable_segment:True|did you mean expandable_segments?
 --with|expandable_segments:maybe|neither True nor False
---with|garbage_collection_threshold:0.8|no setting that can be replayed
+--with|pinned_num_register_threads:8|no setting that can be replayed
 --with|max_split_size_mb:10|at least 20
 --with|large_segment_size_mb:21|an even number
 --with|roundup_power2_divisions:3|a power of two

@@ -17,6 +17,7 @@ static void replay(const struct mem_history *history)
 {
 	struct mem_settings settings = history->settings;
 	struct mem_replay found;
+	struct mem_history *again;
 	struct mem_whatif whatif;
 	struct np_err err = NP_ERR_INIT;
 
@@ -24,8 +25,21 @@ static void replay(const struct mem_history *history)
 		return;
 	must(found.calls_equal <= found.calls && found.blocks_equal <= found.blocks);
 	settings.expandable = !settings.expandable;
-	if (mem_replay_whatif(history, &found, &settings, &whatif, &err) == NP_OK)
+	if (mem_replay_whatif(history, &found, &settings, NP_UNKNOWN, 0, &whatif, &err) == NP_OK)
 		must(whatif.replay.peak_reserved >= whatif.replay.end_reserved);
+	/* A cap makes it collect garbage and give back. */
+	settings = history->settings;
+	settings.expandable = false;
+	settings.max_split = 32 * MEM_MIB;
+	settings.collect_from = 0.5;
+	settings.fraction = 0.9;
+	settings.page_1g = history->count % 2 == 0;
+	if (mem_replay_whatif(history, &found, &settings, (int64_t)history->reserved.bytes, 0,
+			      &whatif, &err) == NP_OK)
+		must(whatif.replay.ooms_served <= whatif.replay.ooms);
+	must(history_new(history->snapshot, history->device, &settings, NULL, &again, &err) ==
+	     NP_OK);
+	history_free(again);
 }
 
 static void play(const struct snapshot *snapshot)
@@ -35,7 +49,7 @@ static void play(const struct snapshot *snapshot)
 	struct np_err err = NP_ERR_INIT;
 	uint64_t sum = 0;
 
-	must(history_new(snapshot, 0, NULL, &history, &err) == NP_OK);
+	must(history_new(snapshot, 0, NULL, NULL, &history, &err) == NP_OK);
 	must(composition_new(history, history->allocated.at, MEM_BY_USER, &composition, &err) ==
 	     NP_OK);
 	for (size_t i = 0; i < composition->groups.count; i++)
