@@ -27,6 +27,12 @@ cluster warm-up:1
 expect_equal 'warm-up' "$(ask "SELECT f.value ->> 'what' FROM json_each(@j, '\$.job_findings') f")"
 expect_stdout_says 'warm-up; --skip-steps'
 
+behaviour 'a first step that is as long as some others is none'
+"$synth" -q -o "$work/every" --ranks 4 --steps 9 --layers 2 --kernels-per-layer 4 --dataloader all:20000:4 || exit 1
+run "$npuprof" cluster "$work/every" -o "$work/out" --steps 12-18 -f json -q
+cp "$work/stdout" "$work/json"
+expect_equal "$(ask "SELECT count(*) FROM json_each(@j, '\$.job_findings') f WHERE f.value ->> 'what' = 'warm-up'")" 0
+
 behaviour 'ranks that go on together out of gaps of their hosts are a finding, and their hosts no verdict'
 cluster unrecorded:1
 expect_equal 'unrecorded wait|8|1' "$(ask "SELECT f.value ->> 'what', json_array_length(f.value, '\$.ranks'),

@@ -6,6 +6,7 @@
 #include "findings_parts.h"
 
 #include "npuprof/align.h"
+#include "npuprof/idmap.h"
 #include "npuprof/iteration.h"
 #include "npuprof/order.h"
 #include "npuprof/rank.h"
@@ -80,30 +81,50 @@ int findings_add_rank(struct np_job_finding *finding, int32_t rank, struct np_er
 /* --- warm-up -----------------------------------------------------------------------------------
  */
 
-/* A first step longer than so many times the median is one; of so many steps at least. */
+/*
+ * A first step longer than so many times the median is one; of so many steps at least, of which
+ * few others are about as long: where steps differ anyway, the first is one of them.
+ */
 #define WARM_UP       1.5
 #define WARM_UP_STEPS 3
+#define AS_LONG       1.2
+#define MOST_AS_LONG  10 /* one of so many */
 
-/* The mean length of a step over its ranks; NaN where nobody knows it. */
-static double step_length(const struct np_run *run, np_str step, enum np_basis basis)
+/* The mean length of every step over its ranks, NaN where nobody knows it; freed by the caller. */
+static int step_lengths(const struct np_replay *replay, double **ret, struct np_err *err)
 {
-	double sum = 0;
-	double count = 0;
+	const struct np_run *run = replay->align->run;
+	enum np_basis basis = np_run_basis(run);
+	size_t count = replay->cluster->steps.count;
+	NP_CLEANUP(np_idmap_freep) struct np_idmap *places = np_idmap_new();
+	double *sums = calloc(count + 1, sizeof(*sums));
+	size_t *ranks = calloc(count + 1, sizeof(*ranks));
+	int rc =
+		places && sums && ranks ? NP_OK : np_fail_nomem(err, "what is strange about a job");
 
-	for (size_t i = 0; i < run->sources.count; i++) {
+	for (size_t i = 0; i < count && rc == NP_OK; i++)
+		rc = np_idmap_set(places, replay->cluster->steps.item[i], (uint32_t)i, err);
+	for (size_t i = 0; i < run->sources.count && rc == NP_OK; i++) {
 		const struct np_rank *rank = run->ranks[i];
 
 		for (size_t j = 0; rank && j < rank->times.count; j++) {
 			const struct np_step_time *time = &rank->times.item[j];
+			uint32_t place = np_idmap_get(places, rank->steps.item[time->step].id);
 			np_ns length = np_step_length(time, basis);
 
-			if (rank->steps.item[time->step].id != step || length == NP_UNKNOWN)
+			if (place == NP_IDMAP_NONE || length == NP_UNKNOWN)
 				continue;
-			sum += (double)length;
-			count++;
+			sums[place] += (double)length;
+			ranks[place]++;
 		}
 	}
-	return count > 0 ? sum / count : (double)NAN;
+	for (size_t i = 0; i < count && rc == NP_OK; i++)
+		sums[i] = ranks[i] > 0 ? sums[i] / (double)ranks[i] : (double)NAN;
+	free(ranks);
+	if (rc == NP_OK)
+		*ret = NP_STEAL(sums);
+	free(sums);
+	return rc;
 }
 
 static int find_warm_up(const struct np_replay *replay, struct np_job_findings *findings,
@@ -111,26 +132,27 @@ static int find_warm_up(const struct np_replay *replay, struct np_job_findings *
 {
 	const struct np_cluster *cluster = replay->cluster;
 	const struct np_run *run = replay->align->run;
-	enum np_basis basis = np_run_basis(run);
-	double *lengths = malloc((cluster->steps.count + 1) * sizeof(*lengths));
+	double *lengths = NULL;
 	const char *step;
 	double first = (double)NAN;
 	double median;
+	size_t as_long = 0;
 	size_t count = 0;
+	int rc = step_lengths(replay, &lengths, err);
 
-	if (!lengths)
-		return np_fail_nomem(err, "what is strange about a job");
+	if (rc < 0)
+		return rc;
 	for (size_t i = 0; i < cluster->steps.count; i++) {
-		double length = step_length(run, cluster->steps.item[i], basis);
-
 		if (i == 0)
-			first = length;
-		if (!isnan(length))
-			lengths[count++] = length;
+			first = lengths[i];
+		else
+			as_long += lengths[i] * AS_LONG >= first;
+		if (!isnan(lengths[i]))
+			lengths[count++] = lengths[i];
 	}
 	median = np_median(lengths, count);
 	free(lengths);
-	if (count < WARM_UP_STEPS || !(first > WARM_UP * median))
+	if (count < WARM_UP_STEPS || !(first > WARM_UP * median) || as_long * MOST_AS_LONG > count)
 		return NP_OK;
 	step = np_run_text(run, cluster->steps.item[0]);
 	return findings_add(findings, NP_JOB_WARM_UP, err,
