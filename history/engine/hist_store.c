@@ -195,6 +195,10 @@ static void take_run(struct row *row, uint32_t index)
 		.what = text_at(row, 14),
 		.sentence = text_at(row, 15),
 	};
+	if (row->rc == NP_OK && (run->fingerprint == NP_STR_NONE || run->job == NP_STR_NONE))
+		row->rc =
+			np_fail(row->err, NP_E_FORMAT, "%s",
+				"a run of the history has no job or no fingerprint: it is damaged");
 }
 
 /* A row of `list`, or its return from the function that takes it. */
@@ -227,16 +231,24 @@ static void take_rank(struct row *row, uint32_t run)
 	};
 }
 
+/* What nobody writes without a name is left out where a file that was tampered with has it. */
+static void drop_unless(const struct row *row, bool whole, size_t *count)
+{
+	*count -= row->rc == NP_OK && !whole;
+}
+
 static void take_label(struct row *row, uint32_t run)
 {
 	NEW_ROW(&row->store->labels)
 	*one = (struct hist_label){ run, text_at(row, 1), text_at(row, 2) };
+	drop_unless(row, one->name != NP_STR_NONE, &row->store->labels.count);
 }
 
 static void take_figure(struct row *row, uint32_t run)
 {
 	NEW_ROW(&row->store->figures)
 	*one = (struct hist_figure){ run, text_at(row, 1), integer_at(row, 2) };
+	drop_unless(row, one->name != NP_STR_NONE, &row->store->figures.count);
 }
 
 static void take_step(struct row *row, uint32_t run)
@@ -268,6 +280,7 @@ static void take_repair(struct row *row, uint32_t run)
 {
 	NEW_ROW(&row->store->repairs)
 	*one = (struct hist_repair){ run, text_at(row, 1), integer_at(row, 2) };
+	drop_unless(row, one->repair != NP_STR_NONE, &row->store->repairs.count);
 }
 
 static void take_trust(struct row *row, uint32_t run)
@@ -289,6 +302,10 @@ static void take_window(struct row *row, uint32_t run)
 	(void)run;
 	*one = (struct hist_window){ text_at(row, 1), text_at(row, 2), text_at(row, 3),
 				     integer_at(row, 0) };
+	drop_unless(row,
+		    one->job != NP_STR_NONE && one->name != NP_STR_NONE &&
+			    one->fingerprint != NP_STR_NONE,
+		    &row->store->windows.count);
 }
 
 /* WATCHED is the last: what is left of a run goes with it, and these do not. */

@@ -397,6 +397,36 @@ static void a_store_of_an_older_version_is_read_and_grows(void **state)
 	hist_store_free(store);
 }
 
+/* Declared by somebody else, columns may hold nothing. */
+static void what_has_no_name_is_left_out(void **state)
+{
+	struct np_db_writer *writer = NULL;
+	struct np_db *db = NULL;
+	struct hist_store *store;
+	struct np_err err = NP_ERR_INIT;
+	bool known;
+
+	(void)state;
+	(void)add("aa", "job", 1, &known);
+	assert_ok(np_db_open(path, &db, &err), err);
+	assert_ok(np_db_writer_open_copy(db, path, &writer, &err), err);
+	assert_ok(np_db_writer_exec(writer,
+				    "DROP TABLE LABEL; CREATE TABLE LABEL(run, name, value);"
+				    "INSERT INTO LABEL VALUES(1, NULL, 'x'), (1, 'a', NULL);"
+				    "DROP TABLE WATCHED;"
+				    "CREATE TABLE WATCHED(job, name, fingerprint, run);"
+				    "INSERT INTO WATCHED VALUES(NULL, NULL, NULL, NULL)",
+				    &err),
+		  err);
+	assert_ok(np_db_writer_commit(writer, &err), err);
+	np_db_close(db);
+	store = read_all();
+	assert_int_equal(store->labels.count, 1);
+	assert_int_equal(store->windows.count, 0);
+	assert_null(hist_label_of(store, 0, "a"));
+	hist_store_free(store);
+}
+
 static void a_damaged_store_is_refused_and_kept(void **state)
 {
 	struct hist_store *entry = make_entry("bb", "job", 2);
@@ -476,6 +506,7 @@ int main(void)
 						make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(a_store_of_an_older_version_is_read_and_grows,
 						make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(what_has_no_name_is_left_out, make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(a_damaged_store_is_refused_and_kept, make_dir,
 						remove_dir),
 		cmocka_unit_test_setup_teardown(figures_of_ranks_and_hosts_are_series_too, make_dir,
