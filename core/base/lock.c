@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -36,7 +37,8 @@ static void release(struct lock *lock)
 {
 	if (holder == getpid())
 		(void)unlink(lock->path);
-	(void)close(lock->fd);
+	if (lock->fd >= 0)
+		(void)close(lock->fd);
 	np_temporary_free(lock->path);
 }
 
@@ -123,6 +125,8 @@ static int wait_for(const char *directory, const char *path, np_ns wait_ns, int 
 		if (locked < 0 || np_steady_ns() >= end) {
 			int rc = locked < 0 ? NP_OK : fail_held(fd, directory, wait_ns, err);
 
+			if (locked < 0 && fd >= 0)
+				(void)unlink(path);
 			if (fd >= 0)
 				(void)close(fd);
 			*ret = -1;
@@ -140,7 +144,8 @@ static int hold(char *path, int fd, const struct stat *directory, struct np_err 
 
 	if (!lock) {
 		(void)unlink(path);
-		(void)close(fd);
+		if (fd >= 0)
+			(void)close(fd);
 		np_temporary_free(path);
 		return NP_E_NOMEM;
 	}
@@ -148,7 +153,8 @@ static int hold(char *path, int fd, const struct stat *directory, struct np_err 
 	if (!holder)
 		(void)atexit(np_lock_release_all);
 	holder = getpid();
-	write_holder(fd);
+	if (fd >= 0)
+		write_holder(fd);
 	return NP_OK;
 }
 
@@ -182,6 +188,178 @@ int np_lock_dir(const char *path, np_ns wait_ns, struct np_err *err)
 		return rc;
 	(void)pthread_mutex_lock(&guard);
 	rc = lock_directory(path, wait_ns, err);
+	(void)pthread_mutex_unlock(&guard);
+	return rc;
+}
+
+/* --- a file that only one can make ------------------------------------------------------------ */
+
+/* May other hosts write here, who do not see the locks of this one? */
+static bool is_remote(const char *path)
+{
+	static const unsigned long kinds[] = {
+		0x6969,     /* NFS */
+		0xFF534D42, /* CIFS */
+		0xFE534D42, /* SMB2 */
+		0x517B,     /* SMB */
+		0x0BD00BD0, /* Lustre */
+		0x47504653, /* GPFS */
+		0x00C36400, /* Ceph */
+		0x65735546, /* FUSE */
+		0x01021997, /* 9P */
+		0x19830326, /* BeeGFS */
+		0x7461636F, /* OCFS2 */
+		0x01161970, /* GFS2 */
+	};
+	struct statfs info;
+
+	if (statfs(path, &info) != 0)
+		return false;
+	for (size_t i = 0; i < NP_COUNT(kinds); i++) {
+		if (((unsigned long)info.f_type & 0xFFFFFFFFUL) == kinds[i])
+			return true;
+	}
+	return false;
+}
+
+static np_ns changed_at(const struct stat *info)
+{
+	return (np_ns)info->st_mtim.tv_sec * 1000000000 + info->st_mtim.tv_nsec;
+}
+
+/*
+ * The name of the holder's own file is the second of the inode; that of a process of this host
+ * that is no more has been swept away (npuprof/temporary.h). Ages are by the clock of the file
+ * system: `own` was touched just now.
+ */
+static bool is_abandoned(const char *name, const char *own, struct stat *ret)
+{
+	struct stat mine;
+
+	return stat(name, ret) == 0 && stat(own, &mine) == 0 &&
+	       (ret->st_nlink == 1 || changed_at(&mine) - changed_at(ret) > NP_LOCK_STALE_NS);
+}
+
+/* A name that is no other's, not even that of the own file. Makes the dead be swept away. */
+static char *other_name(const char *name)
+{
+	char path[4096];
+
+	(void)snprintf(path, sizeof(path), "%s.aside", name);
+	return np_temporary_new(path);
+}
+
+/* Take the file away, and give it back where it was another's that came in between. */
+static void break_held(const char *name, const struct stat *old)
+{
+	char *aside = other_name(name);
+	struct stat moved;
+
+	if (aside && rename(name, aside) == 0) {
+		if (stat(aside, &moved) == 0 && moved.st_ino != old->st_ino)
+			(void)!link(aside, name);
+		(void)unlink(aside);
+	}
+	np_temporary_free(aside);
+}
+
+/* 1: it is ours, 0: try again, -1: no such files can be made here */
+static int try_held(const char *own, const char *name)
+{
+	struct stat info;
+
+	if (link(own, name) == 0)
+		return 1;
+	if (errno == EPERM || errno == EACCES || errno == EROFS || errno == ENOSYS ||
+	    errno == EOPNOTSUPP)
+		return -1;
+	/* The answer may be lost on its way though it was made. */
+	if (stat(own, &info) == 0 && info.st_nlink == 2)
+		return 1;
+	(void)utimensat(AT_FDCWD, own, NULL, 0);
+	if (is_abandoned(name, own, &info))
+		break_held(name, &info);
+	return 0;
+}
+
+static int wait_for_held(const char *directory, const char *own, const char *name, np_ns wait_ns,
+			 bool *ret, struct np_err *err)
+{
+	np_ns end = np_steady_ns() + wait_ns;
+	int got;
+
+	while ((got = try_held(own, name)) == 0) {
+		if (np_steady_ns() >= end) {
+			int fd = open(name, O_RDONLY | O_CLOEXEC);
+			int rc = fail_held(fd, directory, wait_ns, err);
+
+			if (fd >= 0)
+				(void)close(fd);
+			return rc;
+		}
+		(void)usleep(NAP_US);
+		np_temporary_free(other_name(name));
+	}
+	*ret = got > 0;
+	return NP_OK;
+}
+
+/* Both names are owned by the locks from here on. */
+static int hold_both(char *own, char *held_name, const struct stat *directory, struct np_err *err)
+{
+	int rc;
+
+	np_temporary_add(held_name);
+	/* Neither is found again by have(), which asks for the lock of the kernel. */
+	rc = hold(held_name, -1, &(struct stat){ .st_dev = directory->st_dev }, err);
+	return rc == NP_OK ? hold(own, -1, &(struct stat){ .st_dev = directory->st_dev }, err) : rc;
+}
+
+static int lock_by_file(const char *path, np_ns wait_ns, struct np_err *err)
+{
+	char *name = np_join_path(path, NP_LOCK_HELD);
+	char *own = name ? np_temporary_new(name) : NULL;
+	int fd = own ? open(own, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
+	struct stat directory;
+	bool got = false;
+	int rc = own ? NP_OK : np_fail_nomem(err, path);
+
+	if (fd >= 0) {
+		write_holder(fd);
+		(void)close(fd);
+		rc = wait_for_held(path, own, name, wait_ns, &got, err);
+	}
+	if (got && stat(path, &directory) == 0)
+		return hold_both(own, name, &directory, err);
+	if (fd >= 0)
+		(void)unlink(own);
+	np_temporary_free(own);
+	free(name);
+	return rc;
+}
+
+static bool holds_file(const char *path)
+{
+	char *name = np_join_path(path, NP_LOCK_HELD);
+	bool holds = false;
+
+	for (size_t i = 0; name && i < held.count; i++)
+		holds |= strcmp(held.item[i].path, name) == 0;
+	free(name);
+	return holds;
+}
+
+int np_lock_shared(const char *path, np_ns wait_ns, struct np_err *err)
+{
+	struct stat directory;
+	int rc = np_lock_dir(path, wait_ns, err);
+
+	if (rc < 0)
+		return rc;
+	(void)pthread_mutex_lock(&guard);
+	if (stat(path, &directory) == 0 && (!have(&directory) || is_remote(path)) &&
+	    !holds_file(path))
+		rc = lock_by_file(path, wait_ns, err);
 	(void)pthread_mutex_unlock(&guard);
 	return rc;
 }

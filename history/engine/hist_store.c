@@ -801,7 +801,7 @@ static int lock_of(const char *path, struct np_err *err)
 	char *dir = slash == path ? strdup("/")
 		    : slash       ? strndup(path, (size_t)(slash - path))
 				  : strdup(".");
-	int rc = dir ? np_lock_dir(dir, WAIT_NS, err) : np_fail_nomem(err, "the history");
+	int rc = dir ? np_lock_shared(dir, WAIT_NS, err) : np_fail_nomem(err, "the history");
 
 	free(dir);
 	return rc;

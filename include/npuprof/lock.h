@@ -26,6 +26,15 @@
  */
 int np_lock_dir(const char *path, np_ns wait_ns, struct np_err *err) NP_MUST_USE;
 
+/*
+ * The same for what several hosts write: on a network file system, whose locks may be those of this
+ * host alone, and where there are none, one holds a file as well that only one can make. It is
+ * taken from a process that is dead; from one of another host after NP_LOCK_STALE_NS.
+ */
+int np_lock_shared(const char *path, np_ns wait_ns, struct np_err *err) NP_MUST_USE;
+#define NP_LOCK_HELD     ".npuprof.held"
+#define NP_LOCK_STALE_NS INT64_C(300000000000)
+
 /* np_make_dirs() of a directory for results, with a lock on it. */
 int np_make_output(const char *path, struct np_err *err) NP_MUST_USE;
 

@@ -195,6 +195,35 @@ run "$npuprof" history prune --store runs.db
 expect_exit 2
 expect_stderr_has 'prune needs --keep N'
 
+behaviour 'several who add at once lose nothing, also where the file system knows no locks'
+for i in {11..18}; do
+	make "many$i" --ranks 1 --seed "$i"
+done
+without_locks=()
+[[ ! -e $NPUPROF_BUILD/libfailing_calls.so ]] || without_locks=(env LD_PRELOAD="$NPUPROF_BUILD/libfailing_calls.so" NP_TEST_FAIL=locks)
+for kind in plain "${without_locks[0]}"; do
+	[[ -n $kind ]] || continue
+	rm -rf at_once
+	mkdir at_once
+	for i in {11..18}; do
+		if [[ $kind == plain ]]; then
+			"$npuprof" history add "many$i" -q --store at_once/runs.db >/dev/null &
+		else
+			"${without_locks[@]}" "$npuprof" history add "many$i" -q --store at_once/runs.db >/dev/null &
+		fi
+	done
+	wait
+	expect_equal "$kind $(sqlite3 at_once/runs.db 'SELECT count(*), count(DISTINCT fingerprint) FROM RUN')" "$kind 8|8"
+	expect_equal "$(ls -A at_once)" runs.db
+done
+if ((${#without_locks[@]})); then
+	# One that was killed while it held the file is found dead; one of another host is waited for.
+	: >'at_once/.npuprof.held'
+	run "${without_locks[@]}" "$npuprof" history add one -q --store at_once/runs.db
+	expect_exit 0
+	expect_equal "$(ls -A at_once)" runs.db
+fi
+
 behaviour 'what cannot be is said in a line'
 unset NPUPROF_HISTORY
 run "$npuprof" history list

@@ -3,7 +3,8 @@
  * Memory that runs out and files that fail, for tests: preloaded, it lets one call of a program
  * fail, the NP_TEST_FAIL_AT-th of its kind (NP_TEST_FAIL: "memory", or "files" for opening,
  * reading, writing, renaming and the like; with "disk" every writing from that one on finds no
- * room). With NP_TEST_FAIL_COUNT, the number of calls is written to that file in the end.
+ * room). With "locks" the file system knows no locks. With NP_TEST_FAIL_COUNT, the number of calls
+ * is written to that file in the end.
  */
 /* Checked calls would be inlined into what stands in for them here. */
 #undef _FORTIFY_SOURCE
@@ -32,6 +33,7 @@ enum kind {
 	MEMORY,
 	FILES,
 	DISK,
+	LOCKS,
 };
 
 static atomic_long calls;
@@ -45,9 +47,10 @@ __attribute__((constructor)) static void begin(void)
 
 	fail_at = at ? strtol(at, NULL, 10) : 0;
 	if (kind)
-		fail_kind = strcmp(kind, "memory") == 0 ? MEMORY
-			    : strcmp(kind, "disk") == 0 ? DISK
-							: FILES;
+		fail_kind = strcmp(kind, "memory") == 0  ? MEMORY
+			    : strcmp(kind, "disk") == 0  ? DISK
+			    : strcmp(kind, "locks") == 0 ? LOCKS
+							 : FILES;
 }
 
 __attribute__((destructor)) static void end(void)
@@ -197,4 +200,14 @@ EXPORTED int fsync(int fd)
 EXPORTED int rename(const char *from, const char *to)
 {
 	return refused(true) ? -1 : (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0U);
+}
+
+EXPORTED int flock(int fd, int operation);
+int flock(int fd, int operation)
+{
+	if (fail_kind == (int)LOCKS) {
+		errno = ENOLCK;
+		return -1;
+	}
+	return (int)syscall(SYS_flock, fd, operation);
 }
