@@ -84,7 +84,8 @@ run python3 check.py "$wheel"
 expect_exit 0
 expect_equal "$(cat stdout)" 0o100755
 if python3 -m pip --version >/dev/null 2>&1; then
-	run python3 -m pip install --quiet --no-index --no-deps --disable-pip-version-check --root-user-action ignore --target site "$wheel"
+	# As a variable: pip before 22.1 knows no such option.
+	PIP_ROOT_USER_ACTION=ignore run python3 -m pip install --quiet --no-index --no-deps --disable-pip-version-check --target site "$wheel"
 	expect_exit 0
 	run site/bin/npuprof --version
 	expect_exit 0

@@ -3,14 +3,11 @@
 #define NP_FAULT_H
 
 /*
- * Making memory run out. This header defines malloc, calloc and realloc for the
- * program it is included in; they are hidden, so that cmocka and the C library
- * keep their own. clang links its sanitizers into the program, where they need
- * these names themselves: such builds skip the tests.
+ * Making memory run out. np_fault.c defines malloc, calloc and realloc for every
+ * program of tests; they are hidden, so that cmocka and the C library keep their
+ * own. clang links its sanitizers into the program, where they need these names
+ * themselves: such builds skip the tests.
  */
-#include <dlfcn.h>
-#include <errno.h>
-
 #include "np_test.h"
 
 #define NP_FAULTS 1
@@ -23,46 +20,7 @@
 #endif
 
 /* The allocation that is to fail, counted down; 0: none. */
-static _Thread_local size_t np_fault_left;
-
-static inline bool np_fault_now(void)
-{
-	if (np_fault_left == 0 || --np_fault_left > 0)
-		return false;
-	errno = ENOMEM;
-	return true;
-}
-
-#if NP_FAULTS
-/* NOLINTBEGIN(misc-definitions-in-headers): one source file is the whole program */
-void *malloc(size_t size)
-{
-	void *(*real)(size_t);
-	void *symbol = dlsym(RTLD_NEXT, "malloc");
-
-	memcpy(&real, &symbol, sizeof(real));
-	return np_fault_now() ? NULL : real(size);
-}
-
-void *calloc(size_t count, size_t size)
-{
-	void *(*real)(size_t, size_t);
-	void *symbol = dlsym(RTLD_NEXT, "calloc");
-
-	memcpy(&real, &symbol, sizeof(real));
-	return np_fault_now() ? NULL : real(count, size);
-}
-
-void *realloc(void *memory, size_t size)
-{
-	void *(*real)(void *, size_t);
-	void *symbol = dlsym(RTLD_NEXT, "realloc");
-
-	memcpy(&real, &symbol, sizeof(real));
-	return np_fault_now() ? NULL : real(memory, size);
-}
-/* NOLINTEND(misc-definitions-in-headers) */
-#endif
+extern _Thread_local size_t np_fault_left;
 
 /*
  * Run `scenario` with the first allocation failing, then with the second, and so

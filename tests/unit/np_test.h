@@ -18,6 +18,11 @@
 
 #include <math.h>
 
+/* Most tests are parts of one program, np_unit.c, in which main has another name. */
+#ifdef NP_UNIT
+int main(void);
+#endif
+
 /* cmocka 1.1.5 compares floats only. */
 #define assert_near(actual, expected, tolerance) \
 	do { \
