@@ -18,6 +18,7 @@ extern const struct np_cmd np_cmd_history;
 extern const struct np_cmd np_cmd_info;
 extern const struct np_cmd np_cmd_mcp;
 extern const struct np_cmd np_cmd_memory;
+extern const struct np_cmd np_cmd_merge;
 extern const struct np_cmd np_cmd_report;
 extern const struct np_cmd np_cmd_rules;
 extern const struct np_cmd np_cmd_timeline;
@@ -25,12 +26,25 @@ extern const struct np_cmd np_cmd_watch;
 extern const struct np_cmd np_cmd_whatif;
 
 const struct np_cmd *const np_commands[] = {
-	&np_cmd_info,       &np_cmd_cluster, &np_cmd_whatif,
-	&np_cmd_compare,    &np_cmd_advisor, &np_cmd_report,
-	&np_cmd_timeline,   &np_cmd_memory,  &np_cmd_history,
-	&np_cmd_watch,      &np_cmd_rules,   &np_cmd_mcp,
-	&np_cmd_collect,    &np_cmd_ctl,     &np_cmd_export,
-	&np_cmd_completion, &np_cmd_help,    NULL,
+	&np_cmd_info,
+	&np_cmd_cluster,
+	&np_cmd_whatif,
+	&np_cmd_compare,
+	&np_cmd_advisor,
+	&np_cmd_report,
+	&np_cmd_timeline,
+	&np_cmd_memory,
+	&np_cmd_merge,
+	&np_cmd_history,
+	&np_cmd_watch,
+	&np_cmd_rules,
+	&np_cmd_mcp,
+	&np_cmd_collect,
+	&np_cmd_ctl,
+	&np_cmd_export,
+	&np_cmd_completion,
+	&np_cmd_help,
+	NULL,
 };
 
 const struct np_cmd *np_cmd_find(const char *name)

@@ -22,12 +22,21 @@ struct entry {
 	size_t length;
 };
 
+struct kept_list {
+	np_str runs;
+	const int32_t *numbers;
+	size_t count;
+};
+
 struct np_strtab {
 	struct entry *block[BLOCKS];
 	pthread_mutex_t lock;
 	atomic_size_t count; /* written under the lock, read without it */
 	struct np_arena *texts;
 	struct np_map ids; /* hash of a text → its id */
+	/* Lists: the runs of each are a text. */
+	struct np_map list_of; /* its id → where it is in `lists` */
+	NP_VEC(struct kept_list) lists;
 };
 
 /* Where an id lives: ids are counted from 2^FIRST_BITS on, the top bit names the block. */
@@ -78,6 +87,8 @@ void np_strtab_free(struct np_strtab *table)
 	for (size_t i = 0; i < BLOCKS; i++)
 		free(table->block[i]);
 	np_map_release(&table->ids);
+	np_map_release(&table->list_of);
+	np_vec_release(&table->lists);
 	np_arena_free(table->texts);
 	(void)pthread_mutex_destroy(&table->lock);
 	free(table);
@@ -173,6 +184,72 @@ int np_strtab_add(struct np_strtab *table, const char *text, size_t length, np_s
 		*ret = id;
 	else
 		rc = add_new(table, text, length, hash, ret, err);
+	(void)pthread_mutex_unlock(&table->lock);
+	return rc;
+}
+
+/* --- lists -------------------------------------------------------------------------------------
+ */
+
+struct wanted_list {
+	const struct np_strtab *table;
+	np_str runs;
+};
+
+static bool is_wanted_list(const void *what, uint32_t index)
+{
+	const struct wanted_list *wanted = what;
+
+	return wanted->table->lists.item[index].runs == wanted->runs;
+}
+
+static void spell_out(const struct np_list_run *runs, size_t count, int32_t *to)
+{
+	for (size_t i = 0; i < count; i++) {
+		int64_t number = runs[i].first;
+
+		for (uint32_t j = 0; j < runs[i].count; j++, number += runs[i].step)
+			*to++ = (int32_t)number;
+	}
+}
+
+static int add_list(struct np_strtab *table, np_str id, const struct np_list_run *runs,
+		    size_t count, uint32_t *ret, struct np_err *err)
+{
+	struct kept_list *list = np_vec_add(&table->lists, NULL);
+	size_t numbers = 0;
+	int32_t *to;
+
+	for (size_t i = 0; i < count; i++)
+		numbers += runs[i].count;
+	to = list ? np_arena_array(table->texts, numbers + 1, sizeof(*to)) : NULL;
+	*ret = (uint32_t)(table->lists.count - 1);
+	if (!to || np_map_add(&table->list_of, id, *ret, NULL) < 0) {
+		table->lists.count -= list != NULL;
+		return np_fail_nomem(err, "a list of numbers");
+	}
+	spell_out(runs, count, to);
+	*list = (struct kept_list){ .runs = id, .numbers = to, .count = numbers };
+	return NP_OK;
+}
+
+int np_strtab_list(struct np_strtab *table, const struct np_list_run *runs, size_t count,
+		   const int32_t **ret, size_t *ret_count, struct np_err *err)
+{
+	struct wanted_list wanted = { .table = table };
+	uint32_t index;
+	int rc = np_strtab_add(table, (const char *)runs, count * sizeof(*runs), &wanted.runs, err);
+
+	if (rc < 0)
+		return rc;
+	(void)pthread_mutex_lock(&table->lock);
+	index = np_map_find(&table->list_of, wanted.runs, is_wanted_list, &wanted);
+	if (index == NP_MAP_NONE)
+		rc = add_list(table, wanted.runs, runs, count, &index, err);
+	if (rc == NP_OK) {
+		*ret = table->lists.item[index].numbers;
+		*ret_count = table->lists.item[index].count;
+	}
 	(void)pthread_mutex_unlock(&table->lock);
 	return rc;
 }

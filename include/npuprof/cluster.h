@@ -2,6 +2,7 @@
 #ifndef NP_CLUSTER_H
 #define NP_CLUSTER_H
 
+#include "npuprof/map.h"
 #include "npuprof/parallel.h"
 #include "npuprof/strtab.h"
 #include "npuprof/vec.h"
@@ -60,6 +61,7 @@ struct np_cluster {
 	NP_VEC(np_str) steps; /* ids in numeric order; NP_STR_NONE for runs without steps */
 	NP_VEC(struct np_communicator)
 	communicators;                      /* by type, then hash as text, as Insight lists them */
+	struct np_numbers by_hash;          /* of communicators: where they are */
 	NP_VEC(struct np_stage) stages;     /* by smallest rank; empty without a pipeline */
 	struct np_coordinates *coordinates; /* by index of the rank in the run */
 	struct np_parallel parallel;        /* of the first rank that has it */

@@ -102,7 +102,9 @@ struct np_group {
 	np_str name;    /* the communicator string; NONE when only the hash is known */
 	np_str pg_name; /* "tp", "dp" …; NONE when not known */
 	int32_t group_rank;
-	int32_t *members; /* global ranks, ascending; NULL when not known */
+	/* Global ranks, ascending; NULL when not known. Kept once for all ranks when it is loaded.
+	 */
+	const int32_t *members;
 	size_t member_count;
 };
 
@@ -456,6 +458,13 @@ struct np_rank {
 struct np_rank *np_rank_new(int32_t id, const char *path) NP_MUST_USE;
 void np_rank_free(struct np_rank *rank);
 void np_rank_freep(struct np_rank **rank);
+
+/*
+ * Let the members of its communicators be lists of `strings`, which other ranks have too, and let
+ * its own go.
+ */
+int np_rank_share_members(struct np_rank *rank, struct np_strtab *strings, struct np_err *err)
+	NP_MUST_USE;
 
 /* "GPU" or "NPU": what it ran on. */
 static inline const char *np_rank_device_kind(const struct np_rank *rank)

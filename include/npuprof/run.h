@@ -93,6 +93,8 @@ struct np_source_files {
 	int64_t bytes;        /* size of the input files */
 	uint64_t fingerprint; /* np_source_fingerprint() where the files need not be here, else 0 */
 	char *summary;        /* a file that holds the rank already reduced, else NULL */
+	int64_t summary_at;   /* where in that file, of a part; else 0 */
+	int64_t summary_size; /* bytes of it there; 0: all of the file */
 	/* Only operators and communicators are wanted, where its files can be read for them alone:
 	 * neither steps nor times. */
 	bool operators_only;

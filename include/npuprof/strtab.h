@@ -34,7 +34,25 @@ int np_strtab_add(struct np_strtab *table, const char *text, size_t length, np_s
 const char *np_strtab_text(const struct np_strtab *table, np_str id);
 size_t np_strtab_length(const struct np_strtab *table, np_str id);
 
-/* Number of distinct texts. */
+/*
+ * Lists of whole numbers are kept once as well, such as the members of a communicator, which
+ * every one of them names. They are told by the runs they consist of: few, where members are
+ * evenly spaced.
+ */
+struct np_list_run {
+	int32_t first;
+	int32_t step;
+	uint32_t count;
+};
+
+/* More numbers than that are no list but damage. */
+#define NP_LIST_MOST ((uint32_t)1 << 20)
+
+/* The list of these runs, whose numbers the caller has checked to fit. */
+int np_strtab_list(struct np_strtab *table, const struct np_list_run *runs, size_t count,
+		   const int32_t **ret, size_t *ret_count, struct np_err *err) NP_MUST_USE;
+
+/* Number of distinct texts; lists are among them. */
 size_t np_strtab_count(const struct np_strtab *table);
 
 #endif /* NP_STRTAB_H */

@@ -5,6 +5,8 @@
 #include "npuprof/bytes.h"
 #include "npuprof/run.h"
 
+#include <stdio.h>
+
 /*
  * Summaries: loaded ranks as bytes
  * ================================
@@ -26,7 +28,7 @@
  */
 
 /* A change of this number makes all summaries stale: raise it with every change of the form. */
-#define NP_SUMMARY_FORM 13
+#define NP_SUMMARY_FORM 14
 
 /* What is known about a rank beside what was loaded. */
 struct np_summary {
@@ -72,6 +74,10 @@ char *np_summary_path(const char *directory, const struct np_source_files *sourc
 int np_summary_read_file(const char *path, struct np_strtab *strings, struct np_summary *ret,
 			 struct np_err *err) NP_MUST_USE;
 
+/* That of a source that has been found, alone in its file or in a part. */
+int np_summary_read_source(const struct np_source_files *source, struct np_strtab *strings,
+			   struct np_summary *ret, struct np_err *err) NP_MUST_USE;
+
 /* Write it, to a temporary name first. The directory must exist. */
 int np_summary_write_file(const char *path, const struct np_summary *summary,
 			  const struct np_strtab *strings, struct np_err *err) NP_MUST_USE;
@@ -84,12 +90,44 @@ int np_summary_keep_run(const struct np_run *run, const char *directory, struct 
 	NP_MUST_USE;
 
 /*
- * Find the summaries in `directories` as np_discover() finds profiles: the run
- * gets their sources, each with the path of its summary. Files that are no
+ * Find the summaries in `directories`, which may be parts as well or hold some, as np_discover()
+ * finds profiles: the run gets their sources, each with the path of its summary. Files that are no
  * summaries or damaged are noted.
  */
 struct np_discover_options;
 int np_summary_discover(struct np_run *run, const char *const *directories, size_t count,
 			const struct np_discover_options *options, struct np_err *err) NP_MUST_USE;
+
+/* --- parts --------------------------------------------------------------------------------------
+ */
+
+/*
+ * A part is one file that stands for the summaries of many ranks, of a host, a rack or all of a
+ * cluster: parts are merged into parts without opening a profile, and every command that
+ * reads summaries reads a part. It holds
+ *
+ *	magic, number of the form
+ *	summaries                      the bytes of each, as in a file of its own, by rank
+ *	index                          sealed as a summary is: roots, notes, manifest; sources and
+ *	                               where their summaries are
+ *	where the index is, magic
+ *
+ * so it is written and read in one go, whatever its size, and an analysis of it is that of the
+ * summaries themselves, to the byte. A change of what it holds raises NP_SUMMARY_FORM.
+ */
+#define NP_PART_SUFFIX ".nppart"
+
+/*
+ * Write a run of which the summaries were found (np_summary_discover()). Summaries that turn out
+ * to be damaged are left out and noted, in the part too. An np_file_writer whose context is the
+ * np_part_job.
+ */
+struct np_part_job {
+	struct np_run *run;
+	size_t *ranks;  /* filled: how many were written */
+	int64_t *bytes; /* likewise */
+};
+
+int np_part_write(const void *job, FILE *stream, struct np_err *err) NP_MUST_USE;
 
 #endif /* NP_SUMMARY_H */

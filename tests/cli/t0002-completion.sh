@@ -38,6 +38,7 @@ expect_stdout <<-END
 	report
 	timeline
 	memory
+	merge
 	history
 	watch
 	rules

@@ -47,9 +47,11 @@ static inline uint32_t add_group(struct np_run *run, struct np_rank *rank, uint6
 	group = &rank->groups.item[index];
 	group->pg_name = intern(run, pg_name);
 	if (members) {
-		group->members = np_arena_array(rank->arena, count, sizeof(*members));
-		assert_non_null(group->members);
-		memcpy(group->members, members, count * sizeof(*members));
+		int32_t *copy = np_arena_array(rank->arena, count, sizeof(*members));
+
+		assert_non_null(copy);
+		memcpy(copy, members, count * sizeof(*members));
+		group->members = copy;
 		group->member_count = count;
 	}
 	return index;

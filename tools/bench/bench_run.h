@@ -97,16 +97,18 @@ static inline uint32_t add_group(struct np_rank *rank, uint64_t hash, size_t fir
 				 size_t count)
 {
 	struct np_group *group;
+	int32_t *members;
 	uint32_t index;
 
 	if (np_rank_group(rank, hash, &index, NULL) < 0)
 		die("out of memory");
 	group = &rank->groups.item[index];
-	group->members = np_arena_array(rank->arena, count, sizeof(int32_t));
-	if (!group->members)
+	members = np_arena_array(rank->arena, count, sizeof(int32_t));
+	if (!members)
 		die("out of memory");
 	for (size_t i = 0; i < count; i++)
-		group->members[i] = (int32_t)(first + i * stride);
+		members[i] = (int32_t)(first + i * stride);
+	group->members = members;
 	group->member_count = count;
 	return index;
 }

@@ -16,6 +16,7 @@ void np_cluster_free(struct np_cluster *cluster)
 		return;
 	np_vec_release(&cluster->steps);
 	np_vec_release(&cluster->communicators);
+	np_numbers_release(&cluster->by_hash);
 	np_vec_release(&cluster->stages);
 	np_arena_free(cluster->arena);
 	free(cluster);
@@ -89,11 +90,9 @@ static int collect_steps(struct np_cluster *cluster, struct np_err *err)
 
 static struct np_communicator *find(const struct np_cluster *cluster, uint64_t hash)
 {
-	for (size_t i = 0; i < cluster->communicators.count; i++) {
-		if (cluster->communicators.item[i].hash == hash)
-			return &cluster->communicators.item[i];
-	}
-	return NULL;
+	uint32_t index = np_numbers_get(&cluster->by_hash, hash);
+
+	return index == NP_MAP_NONE ? NULL : &cluster->communicators.item[index];
 }
 
 static struct np_communicator *find_or_add(struct np_cluster *cluster, uint64_t hash,
@@ -107,12 +106,9 @@ static struct np_communicator *find_or_add(struct np_cluster *cluster, uint64_t 
 	if (!communicator)
 		return NULL;
 	communicator->hash = hash;
-	communicator->observed =
-		np_arena_array(cluster->arena, cluster->run->sources.count, sizeof(int32_t));
-	if (!communicator->observed) {
-		(void)np_fail_nomem(err, "communicators");
+	if (np_numbers_add(&cluster->by_hash, hash, (uint32_t)(cluster->communicators.count - 1),
+			   err) < 0)
 		return NULL;
-	}
 	return communicator;
 }
 
@@ -128,9 +124,32 @@ static int add_communicators(struct np_cluster *cluster, const struct np_communi
 			return NP_E_NOMEM;
 		/* Only one whose members nobody knows stays as large as this. */
 		communicator->size = merged->list.item[i].size;
+		/* Room for so many; they are counted again as they are seen. */
+		communicator->observed_count += merged->list.item[i].observed;
 		places[i] = (uint32_t)(communicator - cluster->communicators.item);
 	}
+	for (size_t i = 0; i < cluster->communicators.count; i++) {
+		struct np_communicator *each = &cluster->communicators.item[i];
+
+		each->observed =
+			np_arena_array(cluster->arena, each->observed_count, sizeof(int32_t));
+		if (!each->observed)
+			return np_fail_nomem(err, "communicators");
+		each->observed_count = 0;
+	}
 	return NP_OK;
+}
+
+/* They have been sorted. */
+static int find_again(struct np_cluster *cluster, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	np_numbers_release(&cluster->by_hash);
+	for (size_t i = 0; i < cluster->communicators.count && rc == NP_OK; i++)
+		rc = np_numbers_add(&cluster->by_hash, cluster->communicators.item[i].hash,
+				    (uint32_t)i, err);
+	return rc;
 }
 
 /* Names and members from the first rank that knows them: ranks are sorted. */
@@ -232,6 +251,8 @@ static int merge_communicators(struct np_cluster *cluster, struct np_err *err)
 	if (cluster->communicators.count)
 		qsort(cluster->communicators.item, cluster->communicators.count,
 		      sizeof(cluster->communicators.item[0]), by_type_and_hash);
+	if (rc == NP_OK)
+		rc = find_again(cluster, err);
 	free(places);
 	np_communicators_release(&merged);
 	return rc;
@@ -434,16 +455,26 @@ int32_t np_cluster_stage_at(const struct np_cluster *cluster, size_t index)
 size_t np_cluster_hosts(const struct np_cluster *cluster)
 {
 	const struct np_run *run = cluster->run;
-	size_t hosts = 0;
+	struct np_numbers hosts = { 0 };
+	size_t count = 0;
 
 	for (size_t i = 0; i < run->sources.count; i++) {
-		bool seen = !run->ranks[i] || run->ranks[i]->host_uid == NP_STR_NONE;
+		np_str host = run->ranks[i] ? run->ranks[i]->host_uid : NP_STR_NONE;
 
-		for (size_t j = 0; j < i && !seen; j++)
-			seen = run->ranks[j] && run->ranks[j]->host_uid == run->ranks[i]->host_uid;
-		hosts += !seen;
+		/* Ranks of a host are mostly neighbours. */
+		if (host == NP_STR_NONE ||
+		    (i > 0 && run->ranks[i - 1] && run->ranks[i - 1]->host_uid == host) ||
+		    np_numbers_get(&hosts, host) != NP_MAP_NONE)
+			continue;
+		count++;
+		/* Without memory for it a host that comes back would be counted twice. */
+		if (np_numbers_add(&hosts, host, 0, NULL) < 0) {
+			count = 0;
+			break;
+		}
 	}
-	return hosts;
+	np_numbers_release(&hosts);
+	return count;
 }
 
 int np_cluster_build(const struct np_run *run, struct np_cluster **ret, struct np_err *err)

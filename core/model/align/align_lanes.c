@@ -32,16 +32,33 @@ static const struct np_rank *rank_of_row(const struct split *split, uint32_t row
 	return split->build->run->ranks[split->job->coverage[row].rank];
 }
 
+/* Where a rank is among the members, which are sorted; SIZE_MAX where it is not. */
+static size_t place_of_member(const struct np_align_communicator *communicator, int32_t id)
+{
+	size_t low = 0;
+	size_t high = communicator->member_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (communicator->members[middle] < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < communicator->member_count && communicator->members[low] == id ? low
+										    : SIZE_MAX;
+}
+
 static uint32_t local_of(const struct split *split, uint32_t row)
 {
 	const struct np_rank *rank = rank_of_row(split, row);
 	const struct np_align_communicator *communicator = split->job->communicator;
+	size_t place = place_of_member(communicator, rank->id);
 	uint32_t group = ALIGN_NONE;
 
-	for (size_t i = 0; i < communicator->member_count; i++) {
-		if (communicator->members[i] == rank->id)
-			return (uint32_t)i + 1;
-	}
+	if (place != SIZE_MAX)
+		return (uint32_t)place + 1;
 	for (uint32_t i = 0; i < rank->groups.count; i++) {
 		if (rank->groups.item[i].hash == communicator->hash)
 			group = i;

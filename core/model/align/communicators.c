@@ -5,12 +5,15 @@
 #include "align_job.h"
 
 #include "npuprof/idmap.h"
+#include "npuprof/map.h"
 #include "npuprof/workers.h"
 
 struct merging {
 	const struct np_run *run;
 	struct np_communicators *communicators;
 	struct np_idmap *known; /* index in the list by name, and by name and members */
+	/* The same by name and the address of a list that ranks share: found without reading it. */
+	struct np_numbers *shared;
 	struct np_err *err;
 };
 
@@ -91,8 +94,8 @@ static int add_communicator(const struct merging *merging, const struct np_group
  * The communicator of a group. One whose members this rank does not know is the
  * first of that name, so ranks that know them come first.
  */
-static int communicator_of(const struct merging *merging, const struct np_group *group,
-			   uint32_t *ret)
+static int find_communicator(const struct merging *merging, const struct np_group *group,
+			     uint32_t *ret)
 {
 	int64_t by_name = (int64_t)align_mix(group->hash, 0);
 	int64_t key = (int64_t)key_of(group);
@@ -106,6 +109,22 @@ static int communicator_of(const struct merging *merging, const struct np_group 
 		rc = np_idmap_set(merging->known, key, *ret, merging->err);
 	if (rc == NP_OK && np_idmap_get(merging->known, by_name) == NP_IDMAP_NONE)
 		rc = np_idmap_set(merging->known, by_name, *ret, merging->err);
+	return rc;
+}
+
+static int communicator_of(const struct merging *merging, const struct np_group *group,
+			   uint32_t *ret)
+{
+	uint64_t key = np_map_mix(np_map_mix(0, group->hash), (uintptr_t)group->members);
+	int rc;
+
+	*ret = np_numbers_get(merging->shared, key);
+	if (*ret != NP_MAP_NONE && merging->communicators->list.item[*ret].hash == group->hash &&
+	    merging->communicators->list.item[*ret].members == group->members)
+		return NP_OK;
+	rc = find_communicator(merging, group, ret);
+	if (rc == NP_OK && np_numbers_get(merging->shared, key) == NP_MAP_NONE)
+		rc = np_numbers_add(merging->shared, key, *ret, merging->err);
 	return rc;
 }
 
@@ -173,8 +192,9 @@ int np_communicators_merge(const struct np_run *run, size_t threads, struct np_c
 {
 	NP_CLEANUP(np_idmap_freep) struct np_idmap *known = np_idmap_new();
 	struct np_communicators found = { 0 };
+	struct np_numbers shared = { 0 };
 	struct merging merging = {
-		.run = run, .communicators = &found, .known = known, .err = err
+		.run = run, .communicators = &found, .known = known, .shared = &shared, .err = err
 	};
 	const struct np_workers workers = { .threads = threads };
 	int rc = known ? add_uses(&merging) : np_fail_nomem(err, "communicators");
@@ -185,6 +205,7 @@ int np_communicators_merge(const struct np_run *run, size_t threads, struct np_c
 		for (size_t i = 0; i < run->sources.count && rc == NP_OK; i++)
 			rc = merge_rank(&merging, i, pass == 0);
 	}
+	np_numbers_release(&shared);
 	if (rc < 0) {
 		np_communicators_release(&found);
 		return rc;

@@ -73,7 +73,7 @@ static void load_summary(const struct np_source_files *source, struct np_strtab 
 {
 	struct np_summary summary = { 0 };
 
-	if (np_summary_read_file(source->summary, strings, &summary, &ret->err) == NP_OK)
+	if (np_summary_read_source(source, strings, &summary, &ret->err) == NP_OK)
 		take_summary(&summary, ret);
 }
 
@@ -101,7 +101,9 @@ static bool take_cached(const char *path, uint64_t key, struct np_strtab *string
 static void load_files(const struct np_source_files *source, struct np_strtab *strings,
 		       struct load_outcome *ret)
 {
-	(void)!np_load_rank(source, strings, &ret->rank, &ret->err);
+	if (np_load_rank(source, strings, &ret->rank, &ret->err) == NP_OK &&
+	    np_rank_share_members(ret->rank, strings, &ret->err) < 0)
+		np_rank_freep(&ret->rank);
 }
 
 static void load_cached(const struct np_load_options *options, const struct np_source_files *source,

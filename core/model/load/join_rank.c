@@ -685,6 +685,7 @@ static int adopt_members(struct np_rank *rank, const struct np_rank *fresh, stru
 	for (size_t i = 0; i < fresh->groups.count; i++) {
 		const struct np_group *from = &fresh->groups.item[i];
 		struct np_group *group;
+		int32_t *members;
 		uint32_t index;
 		int rc = np_rank_group(rank, from->hash, &index, err);
 
@@ -695,10 +696,11 @@ static int adopt_members(struct np_rank *rank, const struct np_rank *fresh, stru
 			group->pg_name = from->pg_name;
 		if (group->members || !from->members)
 			continue;
-		group->members = np_arena_array(rank->arena, from->member_count, sizeof(int32_t));
-		if (!group->members)
+		members = np_arena_array(rank->arena, from->member_count, sizeof(int32_t));
+		if (!members)
 			return np_fail_nomem(err, "members of a communicator");
-		memcpy(group->members, from->members, from->member_count * sizeof(int32_t));
+		memcpy(members, from->members, from->member_count * sizeof(int32_t));
+		group->members = members;
 		group->member_count = from->member_count;
 		group->group_rank = from->group_rank;
 	}

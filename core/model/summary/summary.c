@@ -166,6 +166,8 @@ void summary_put_source(struct np_bytes_writer *writer, const struct np_source_f
 	np_bytes_put_text(writer, source->phase);
 	np_bytes_put_text(writer, source->host);
 	np_bytes_put_text(writer, source->summary);
+	np_bytes_put_signed(writer, source->summary_at);
+	np_bytes_put_signed(writer, source->summary_size);
 	np_bytes_put_number(writer, NP_FILE_COUNT);
 	for (size_t i = 0; i < NP_FILE_COUNT; i++)
 		np_bytes_put_text(writer, source->file[i]);
@@ -195,6 +197,10 @@ void summary_get_source(struct np_bytes_reader *reader, struct np_source_files *
 	source->phase = np_bytes_get_text(reader);
 	source->host = np_bytes_get_text(reader);
 	source->summary = np_bytes_get_text(reader);
+	source->summary_at = np_bytes_get_signed(reader);
+	source->summary_size = np_bytes_get_signed(reader);
+	if (source->summary_at < 0 || source->summary_size < 0)
+		np_bytes_refuse(reader, "a place in it is out of range");
 	if (np_bytes_get_number(reader) != NP_FILE_COUNT)
 		np_bytes_refuse(reader, "it knows other kinds of files");
 	for (size_t i = 0; i < NP_FILE_COUNT; i++)
@@ -282,6 +288,7 @@ static void put_rank(struct np_bytes_writer *writer, const struct np_rank *rank,
 	writer->failed = writer->failed || body.out.failed;
 	np_bytes_release(&body.out.bytes);
 	np_vec_release(&body.used);
+	np_vec_release(&body.runs.list);
 	np_idmap_free(body.numbers);
 }
 
@@ -369,7 +376,7 @@ int np_summary_decode(const uint8_t *bytes, size_t length, const char *name,
 		      struct np_strtab *strings, struct np_summary *ret, struct np_err *err)
 {
 	struct np_summary summary = { 0 };
-	struct summary_reader reader = { .texts = NULL };
+	struct summary_reader reader = { .strings = strings };
 	int rc = summary_open(bytes, length, name, &reader.in, err);
 
 	if (rc < 0)
@@ -385,6 +392,7 @@ int np_summary_decode(const uint8_t *bytes, size_t length, const char *name,
 	if (summary.rank && !reader.in.problem && summary.rank->id != summary.source.rank)
 		np_bytes_refuse(&reader.in, "its rank is not the one that it names");
 	free(reader.texts);
+	np_vec_release(&reader.runs.list);
 	rc = summary_read(&reader.in, name, err);
 	if (rc < 0)
 		np_summary_release(&summary);

@@ -6,6 +6,8 @@
  * What the sources of summaries share: packed bytes (npuprof/bytes.h) in which a string
  * is a number, and the parts that messages between processes are made of too.
  */
+#include "core/model/run/rank_members.h"
+
 #include "npuprof/idmap.h"
 #include "npuprof/summary.h"
 
@@ -14,12 +16,15 @@ struct summary_writer {
 	const struct np_strtab *strings;
 	struct np_idmap *numbers; /* of strings used so far */
 	NP_VEC(np_str) used;
+	struct np_member_runs runs; /* of the communicator in hand */
 };
 
 struct summary_reader {
 	struct np_bytes_reader in;
 	np_str *texts; /* by number; the first is NP_STR_NONE */
 	size_t text_count;
+	struct np_strtab *strings;
+	struct np_member_runs runs; /* of the communicator in hand */
 };
 
 /* What every NP_VEC looks like. */

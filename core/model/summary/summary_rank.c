@@ -3,7 +3,6 @@
 #include "summary_schema.h"
 
 #include "npuprof/activity.h"
-#include "npuprof/arena.h"
 #include "npuprof/kernel_sums.h"
 #include "npuprof/rank.h"
 
@@ -142,14 +141,27 @@ static void put_table(struct summary_writer *writer, const struct summary_table 
 				    table->flags((const char *)rows.item + i * table->row_bytes));
 }
 
+/* As runs of equal steps: every rank names all members of all its communicators. */
 static void put_members(struct summary_writer *writer, const struct np_group *group)
 {
+	struct np_member_runs *runs = &writer->runs;
 	int64_t before = 0;
 
-	np_bytes_put_number(&writer->out, group->members ? group->member_count + 1 : 0);
-	for (size_t i = 0; group->members && i < group->member_count; i++) {
-		np_bytes_put_signed(&writer->out, group->members[i] - before);
-		before = group->members[i];
+	np_bytes_put_number(&writer->out, group->members != NULL);
+	if (!group->members)
+		return;
+	if (members_to_runs(group->members, group->member_count, runs, NULL) < 0) {
+		writer->out.failed = true;
+		return;
+	}
+	np_bytes_put_number(&writer->out, runs->list.count);
+	for (size_t i = 0; i < runs->list.count; i++) {
+		const struct np_list_run *run = &runs->list.item[i];
+
+		np_bytes_put_signed(&writer->out, run->first - before);
+		np_bytes_put_number(&writer->out, (uint64_t)run->step);
+		np_bytes_put_number(&writer->out, run->count);
+		before = run->first;
 	}
 }
 
@@ -349,33 +361,56 @@ static void get_table(struct summary_reader *reader, const struct summary_table 
 		get_flags(reader, table, rows.item, rows.count);
 }
 
-static void get_members(struct summary_reader *reader, struct np_rank *rank, struct np_group *group)
+/* The next run, behind the one that ends at `last`. */
+static bool get_run(struct summary_reader *reader, int64_t before, int64_t last,
+		    struct np_list_run *ret)
 {
-	uint64_t count = np_bytes_get_number(&reader->in);
-	int64_t before = 0;
+	uint64_t first = (uint64_t)before + (uint64_t)np_bytes_get_signed(&reader->in);
+	uint64_t step = np_bytes_get_at_most(&reader->in, INT32_MAX);
+	uint64_t count = np_bytes_get_at_most(&reader->in, NP_LIST_MOST);
 
-	if (count == 0)
+	if (reader->in.problem || count == 0 || !fits(I32, first) || (int64_t)first < last ||
+	    !fits(I32, first + step * (count - 1))) {
+		np_bytes_refuse(&reader->in, "members of a communicator are out of order");
+		return false;
+	}
+	*ret = (struct np_list_run){ (int32_t)first, (int32_t)step, (uint32_t)count };
+	return true;
+}
+
+static void get_members(struct summary_reader *reader, struct np_group *group)
+{
+	bool known = np_bytes_get_at_most(&reader->in, 1) != 0;
+	uint64_t count = known ? np_bytes_get_number(&reader->in) : 0;
+	int64_t before = 0;
+	int64_t last = INT32_MIN;
+	uint64_t members = 0;
+
+	if (!known || reader->in.problem)
 		return;
-	if (--count > np_bytes_left(&reader->in)) {
+	if (count > np_bytes_left(&reader->in)) {
 		np_bytes_refuse(&reader->in, "a communicator has fewer members than it says");
 		return;
 	}
-	group->members = np_arena_array(rank->arena, (size_t)count + 1, sizeof(int32_t));
-	if (!group->members) {
-		np_bytes_exhaust(&reader->in);
-		return;
-	}
-	group->member_count = (size_t)count;
-	for (size_t i = 0; i < count && !reader->in.problem; i++) {
-		uint64_t member = (uint64_t)before + (uint64_t)np_bytes_get_signed(&reader->in);
+	reader->runs.list.count = 0;
+	for (uint64_t i = 0; i < count; i++) {
+		struct np_list_run *run = np_vec_add(&reader->runs.list, NULL);
 
-		if (!fits(I32, member) || (i > 0 && (int64_t)member < before)) {
-			np_bytes_refuse(&reader->in, "members of a communicator are out of order");
+		if (!run) {
+			np_bytes_exhaust(&reader->in);
 			return;
 		}
-		before = (int64_t)member;
-		group->members[i] = (int32_t)before;
+		if (!get_run(reader, before, last, run))
+			return;
+		before = run->first;
+		last = run->first + (int64_t)run->step * (run->count - 1);
+		members += run->count;
 	}
+	if (members > NP_LIST_MOST)
+		np_bytes_refuse(&reader->in, "a communicator has more members than a job can have");
+	else if (np_strtab_list(reader->strings, reader->runs.list.item, reader->runs.list.count,
+				&group->members, &group->member_count, NULL) < 0)
+		np_bytes_exhaust(&reader->in);
 }
 
 static void get_sums(struct summary_reader *reader, struct np_rank *rank)
@@ -460,7 +495,7 @@ void summary_get_rank(struct summary_reader *reader, struct np_rank *rank)
 	for (size_t i = 0; i < schema->table_count && !reader->in.problem; i++)
 		get_table(reader, &schema->tables[i], rank, rank);
 	for (size_t i = 0; i < rank->groups.count && !reader->in.problem; i++)
-		get_members(reader, rank, &rank->groups.item[i]);
+		get_members(reader, &rank->groups.item[i]);
 	get_sums(reader, rank);
 	if (reader->in.problem)
 		return;

@@ -44,11 +44,12 @@ static int take_members(struct np_rank *rank, struct np_group *group, const stru
 			struct np_err *err)
 {
 	size_t count = np_json_count(list);
+	int32_t *members;
 
 	if (np_json_type(list) != NP_JSON_ARRAY || count == 0)
 		return NP_OK;
-	group->members = np_arena_array(rank->arena, count, sizeof(group->members[0]));
-	if (!group->members)
+	members = np_arena_array(rank->arena, count, sizeof(members[0]));
+	if (!members)
 		return np_fail_nomem(err, "members of a communicator");
 	group->member_count = 0;
 	for (size_t i = 0; i < count; i++) {
@@ -56,12 +57,11 @@ static int take_members(struct np_rank *rank, struct np_group *group, const stru
 
 		if (np_json_integer(np_json_item(list, i), &member) && member >= 0 &&
 		    member <= INT32_MAX)
-			group->members[group->member_count++] = (int32_t)member;
+			members[group->member_count++] = (int32_t)member;
 	}
-	qsort(group->members, group->member_count, sizeof(group->members[0]), np_by_int32);
+	qsort(members, group->member_count, sizeof(members[0]), np_by_int32);
 	/* A list without a single rank says nothing. */
-	if (group->member_count == 0)
-		group->members = NULL;
+	group->members = group->member_count == 0 ? NULL : members;
 	return NP_OK;
 }
 

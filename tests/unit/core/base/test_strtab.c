@@ -38,6 +38,28 @@ static void equal_text_has_an_equal_id(void **state)
 	assert_int_equal(np_strtab_count(table), 2);
 }
 
+static void equal_lists_are_kept_once(void **state)
+{
+	NP_CLEANUP(np_strtab_freep) struct np_strtab *table = some_table();
+	/* 0 8 16 24, 100 */
+	const struct np_list_run runs[] = { { 0, 8, 4 }, { 100, 0, 1 } };
+	struct np_err err = NP_ERR_INIT;
+	const int32_t *list[3];
+	size_t count;
+
+	(void)state;
+	assert_ok(np_strtab_list(table, runs, 2, &list[0], &count, &err), err);
+	assert_int_equal(count, 5);
+	assert_int_equal(list[0][3], 24);
+	assert_int_equal(list[0][4], 100);
+	assert_ok(np_strtab_list(table, runs, 1, &list[1], &count, &err), err);
+	assert_int_equal(count, 4);
+	assert_ptr_not_equal(list[1], list[0]);
+	assert_ok(np_strtab_list(table, runs, 2, &list[2], &count, &err), err);
+	assert_ptr_equal(list[2], list[0]);
+	assert_int_equal(count, 5);
+}
+
 static void no_text_reads_as_empty(void **state)
 {
 	NP_CLEANUP(np_strtab_freep) struct np_strtab *table = some_table();
@@ -206,6 +228,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(equal_text_has_an_equal_id),
+		cmocka_unit_test(equal_lists_are_kept_once),
 		cmocka_unit_test(no_text_reads_as_empty),
 		cmocka_unit_test(the_empty_text_is_a_text),
 		cmocka_unit_test(text_is_told_apart_by_all_its_bytes),

@@ -856,10 +856,11 @@ static void transfers_know_how_many_ran_with_them(void **state)
 static void tell_members(struct np_rank *rank, uint32_t group, const int32_t *members, size_t count)
 {
 	struct np_group *told = &rank->groups.item[group];
+	int32_t *copy = np_arena_array(rank->arena, count, sizeof(*members));
 
-	told->members = np_arena_array(rank->arena, count, sizeof(*members));
-	assert_non_null(told->members);
-	memcpy(told->members, members, count * sizeof(*members));
+	assert_non_null(copy);
+	memcpy(copy, members, count * sizeof(*members));
+	told->members = copy;
 	told->member_count = count;
 }
 
