@@ -3,6 +3,7 @@
 #include "npuprof/course.h"
 
 #include "npuprof/align.h"
+#include "npuprof/order.h"
 #include "npuprof/robust.h"
 
 #include <math.h>
@@ -119,7 +120,9 @@ struct series {
 	const struct np_replay *replay;
 	NP_VEC(uint32_t) cells;
 	double *excess[2]; /* by cell: computing, host */
+	double *relative;  /* likewise: of computing, by what the peers compute */
 	double *values;    /* of peers */
+	uint32_t *by_step; /* all cells */
 };
 
 static void series_release(struct series *series)
@@ -127,7 +130,20 @@ static void series_release(struct series *series)
 	np_vec_release(&series->cells);
 	free(series->excess[0]);
 	free(series->excess[1]);
+	free(series->relative);
 	free(series->values);
+	free(series->by_step);
+}
+
+/* qsort_r's context: the cells. */
+static int by_step(const void *left, const void *right, void *context)
+{
+	const struct np_replay_cell *cells = context;
+	uint32_t i = *(const uint32_t *)left;
+	uint32_t j = *(const uint32_t *)right;
+	int order = np_order(cells[i].step, cells[j].step);
+
+	return order ? order : np_order(i, j);
 }
 
 static double work_of(const struct np_replay_cell *cell, int kind)
@@ -137,50 +153,71 @@ static double work_of(const struct np_replay_cell *cell, int kind)
 	return (double)(cell->work[NP_WORK_HOST] + cell->work[NP_WORK_BETWEEN]);
 }
 
-/* What a cell has more than the median of its peers; NaN without any. */
-static double excess_of(const struct series *series, uint32_t index, int kind)
+/* The median of the peers of a cell; NaN without any. */
+static double peers_of(const struct series *series, uint32_t index, int kind)
 {
 	const struct np_replay *replay = series->replay;
-	const struct np_replay_cell *cell = &replay->cells.item[index];
+	const struct np_replay_cell *cells = replay->cells.item;
+	const struct np_replay_cell *cell = &cells[index];
+	size_t all = replay->cells.count;
+	size_t at = np_lower_bound(i, (size_t)0, all, cells[series->by_step[i]].step >= cell->step);
 	size_t count = 0;
 
-	for (uint32_t i = 0; i < replay->cells.count; i++) {
-		const struct np_replay_cell *peer = &replay->cells.item[i];
+	for (; at < all && cells[series->by_step[at]].step == cell->step; at++) {
+		const struct np_replay_cell *peer = &cells[series->by_step[at]];
 
-		if (peer->timed && peer->rank != cell->rank && peer->step == cell->step &&
+		if (peer->timed && peer->rank != cell->rank &&
 		    replay->stages[peer->rank] == replay->stages[cell->rank])
 			series->values[count++] = work_of(peer, kind);
 	}
-	return count > 0 ? work_of(cell, kind) - np_median(series->values, count) : (double)NAN;
+	return count > 0 ? np_median(series->values, count) : (double)NAN;
+}
+
+static int series_begin(struct series *series, struct np_err *err)
+{
+	size_t count = series->replay->cells.count;
+
+	series->values = malloc((count + 1) * sizeof(double));
+	series->excess[0] = malloc((count + 1) * sizeof(double));
+	series->excess[1] = malloc((count + 1) * sizeof(double));
+	series->relative = malloc((count + 1) * sizeof(double));
+	series->by_step = malloc((count + 1) * sizeof(*series->by_step));
+	if (!series->values || !series->excess[0] || !series->excess[1] || !series->relative ||
+	    !series->by_step)
+		return np_fail_nomem(err, "the course of a rank");
+	for (uint32_t i = 0; i < count; i++)
+		series->by_step[i] = i;
+	if (count)
+		qsort_r(series->by_step, count, sizeof(*series->by_step), by_step,
+			series->replay->cells.item);
+	return NP_OK;
 }
 
 static int series_measure(struct series *series, uint32_t rank, struct np_err *err)
 {
 	const struct np_replay *replay = series->replay;
-	size_t room = replay->cells.count + 1;
+	int rc = series_begin(series, err);
 
-	series->values = malloc(room * sizeof(double));
-	series->excess[0] = malloc(room * sizeof(double));
-	series->excess[1] = malloc(room * sizeof(double));
-	if (!series->values || !series->excess[0] || !series->excess[1])
-		return np_fail_nomem(err, "the course of a rank");
-	for (uint32_t i = 0; i < replay->cells.count; i++) {
-		double excess;
+	for (uint32_t i = 0; i < replay->cells.count && rc == NP_OK; i++) {
+		const struct np_replay_cell *own = &replay->cells.item[i];
+		size_t at = series->cells.count;
+		double peers;
 		uint32_t *cell;
 
-		if (replay->cells.item[i].rank != rank || !replay->cells.item[i].timed)
+		if (own->rank != rank || !own->timed)
 			continue;
-		excess = excess_of(series, i, 0);
-		if (isnan(excess))
+		peers = peers_of(series, i, 0);
+		if (isnan(peers))
 			continue;
-		series->excess[0][series->cells.count] = excess;
-		series->excess[1][series->cells.count] = excess_of(series, i, 1);
+		series->excess[0][at] = work_of(own, 0) - peers;
+		series->excess[1][at] = work_of(own, 1) - peers_of(series, i, 1);
+		series->relative[at] = peers > 0 ? series->excess[0][at] / peers : 0;
 		cell = np_vec_add(&series->cells, err);
 		if (!cell)
 			return NP_E_NOMEM;
 		*cell = i;
 	}
-	return NP_OK;
+	return rc;
 }
 
 static double sum_of(const double *values, size_t count)
@@ -200,8 +237,11 @@ static int judge(const struct series *series, struct np_course *ret, struct np_e
 	int rc = marked ? NP_OK : np_fail_nomem(err, "the course of a rank");
 
 	ret->count = count;
+	/* Who computes slowly does so by the more the more there is to do; a host is late by a
+	 * time. */
 	if (rc == NP_OK)
-		ret->kind = np_course_judge(series->excess[which], count, &ret->period, marked);
+		ret->kind = np_course_judge(which ? series->excess[1] : series->relative, count,
+					    &ret->period, marked);
 	for (size_t i = 0; i < count && rc == NP_OK && ret->kind != NP_COURSE_UNKNOWN; i++) {
 		np_str *step = marked[i] ? np_vec_add(&ret->steps, err) : NULL;
 
@@ -253,7 +293,7 @@ void np_course_put(struct np_buf *buf, const struct np_course *course)
 		if (ordinal(course->period))
 			np_buf_add(buf, ordinal(course->period));
 		else
-			np_buf_printf(buf, "%zu", course->period);
+			np_buf_printf(buf, "%zu steps", course->period);
 		break;
 	case NP_COURSE_RANDOM:
 		np_buf_printf(buf, "in %zu of %zu steps, at random", course->steps.count,

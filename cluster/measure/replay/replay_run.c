@@ -352,15 +352,34 @@ static np_ns begun_too_early(const struct replay_state *state, uint32_t rank, si
 	return to - from > most ? to - from - most : 0;
 }
 
+/*
+ * Likewise a rank that begins its last step earlier now and ends it no earlier: all that it does
+ * there is wait for others, whose steps are as long as they were.
+ */
+static np_ns begun_in_vain(const struct replay_state *state, uint32_t rank, size_t lane)
+{
+	const struct np_replay *replay = state->replay;
+	const struct np_replay_rank *was = &replay->ranks[rank];
+	size_t at = rank * state->lanes + lane;
+	np_ns earlier;
+	np_ns ended;
+
+	if (was->iterated == NP_UNKNOWN)
+		return 0;
+	earlier = was->iterated - (state->last[at] - state->first[at]);
+	/* Times in the replay are + 1. */
+	ended = was->end - replay->first - (state->time[at] - 1);
+	return earlier > 0 && earlier > ended ? earlier - (ended > 0 ? ended : 0) : 0;
+}
+
 static void take_result(const struct replay_state *state, size_t lane, struct np_replay_result *ret)
 {
 	const struct np_replay *replay = state->replay;
-
 	np_ns iterated = state->iterated[lane];
 
 	ret->total = replay_total(state, lane);
 	for (uint32_t i = 0; i < replay->align->run->sources.count; i++)
-		iterated -= begun_too_early(state, i, lane);
+		iterated += begun_in_vain(state, i, lane) - begun_too_early(state, i, lane);
 	if (replay->iterations > 0)
 		ret->step = iterated / (np_ns)replay->iterations;
 	else

@@ -103,6 +103,43 @@ static void a_rank_is_compared_with_its_peers_step_by_step(void **state)
 	}
 }
 
+/* Rank 1 takes a fifth longer, in steps of 10 and of 100 ms: slow in every step, not in the long
+ * ones. */
+static void who_is_slow_by_the_same_part_of_steps_that_differ_is_always_slow(void **state)
+{
+	with_run *run = np_run_new();
+	struct np_course course = { 0 };
+	struct np_err err = NP_ERR_INIT;
+
+	(void)state;
+	for (int32_t id = 0; id < 3; id++) {
+		struct script script = script_begin(run, id);
+		uint32_t group = add_group(run, script.rank, 7, "dp", all, 3);
+		np_ns begin = 0;
+
+		for (int step = 0; step < 7; step++) {
+			np_ns even = step == 1 || step == 4 ? 100 * MS : 10 * MS;
+			np_ns work = id == 1 ? even * 6 / 5 : even;
+			np_ns end = begin + even * 6 / 5 + MS;
+			char name[4];
+
+			script_compute(&script, begin, begin + work);
+			script_comm(&script, group, "hcom_allReduce_", begin + work, end);
+			(void)snprintf(name, sizeof(name), "%d", step);
+			script_end(&script, name);
+			begin = end + MS;
+		}
+	}
+	{
+		with_replay it = replayed_build(run);
+
+		assert_ok(np_course_measure(it.replay, 1, &course, &err), err);
+		assert_int_equal(course.kind, NP_COURSE_CONSTANT);
+		assert_int_equal(course.steps.count, 7);
+		np_course_release(&course);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -112,6 +149,7 @@ int main(void)
 		cmocka_unit_test(what_comes_now_and_then_is_random),
 		cmocka_unit_test(two_steps_and_no_excess_have_no_course),
 		cmocka_unit_test(a_rank_is_compared_with_its_peers_step_by_step),
+		cmocka_unit_test(who_is_slow_by_the_same_part_of_steps_that_differ_is_always_slow),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
