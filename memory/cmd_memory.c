@@ -413,8 +413,9 @@ static int order_ranks(const void *a, const void *b)
 }
 
 static const struct np_relation *const tables[] = {
-	&np_table_memory_group, &np_table_memory_rank, &np_table_memory_component,
-	&np_table_memory_curve, &np_table_memory_leak, &np_table_memory_whatif,
+	&np_table_memory_group, &np_table_memory_rank,  &np_table_memory_component,
+	&np_table_memory_curve, &np_table_memory_leak,  &np_table_memory_whatif,
+	&np_table_memory_mark,  &np_table_memory_block,
 };
 
 static int print_csv(const struct memory_job *job, struct np_err *err)

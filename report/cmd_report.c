@@ -339,7 +339,8 @@ static int cmd_report(int argc, const char *const *argv)
 	struct report_options options = { .page = NP_RUN_PAGE_INIT };
 	int status;
 
-	if (np_cmd_options(&np_cmd_report, argc, argv, &options, &status))
+	if (np_cmd_options(&np_cmd_report, argc, argv, &options, &status)) {
+		options.common.snapshots = true;
 		status = phases_run(&(struct phases_job){ .command = &np_cmd_report,
 							  .schema = "npuprof.page/1",
 							  .common = &options.common,
@@ -347,6 +348,7 @@ static int cmd_report(int argc, const char *const *argv)
 							  .run = report,
 							  .options = &options,
 							  .end = end });
+	}
 	np_run_page_release(&options.page);
 	np_opt_release(&np_cmd_report.options, &options);
 	return status;

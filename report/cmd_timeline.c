@@ -231,13 +231,15 @@ static int cmd_timeline(int argc, const char *const *argv)
 	struct cmd_timeline_options options = { 0 };
 	int status;
 
-	if (np_cmd_options(&np_cmd_timeline, argc, argv, &options, &status))
+	if (np_cmd_options(&np_cmd_timeline, argc, argv, &options, &status)) {
+		options.common.snapshots = true;
 		status = phases_run(&(struct phases_job){ .command = &np_cmd_timeline,
 							  .schema = "npuprof.timeline/1",
 							  .common = &options.common,
 							  .picks = &options.picks,
 							  .run = timeline,
 							  .options = &options });
+	}
 	np_opt_release(&np_cmd_timeline.options, &options);
 	return status;
 }

@@ -12,6 +12,8 @@ const zh = document.documentElement.lang === "zh-CN";
 // ---- words ----------------------------------------------------------------------------------------
 
 const words = {
+  "before the record": "采集开始前", "<no stack>": "<无调用栈>",
+  "allocated": "已分配", "out of memory": "内存不足", "No history was recorded of this rank: only its end is known.": "该 rank 没有记录历史：只知道结束时的状态。", "Memory over the events of the record": "记录中各事件的内存", "event": "事件", "released": "归还缓存", "peak allocated": "已分配峰值", "peak reserved": "已保留峰值", "What fills the peak": "峰值由什么占用", "blocks": "块", "Blocks at the peak": "峰值时的内存块", "Each row is a segment, the largest first.": "每行是一个段，最大的在前。", "free within reserved": "已保留中的空闲", "stuck in segments in use": "困在使用中的段里", "pending": "等待释放", "Other settings of the allocator, foretold": "分配器的其他设置（预测）", "settings": "设置", "driver calls": "驱动调用", "within the error": "在误差范围内", "leaves each time, never freed": "每次留下且从未释放",
   "Verdict": "结论", "Do next": "下一步", "Where the iteration goes": "迭代时间去向", "Where the step goes": "step 时间去向",
   "Ranks × steps": "rank × step 热力图", "Who made whom wait": "谁让谁等待", "Links": "链路", "Pipeline": "流水线",
   "Repairs": "修复收益", "Findings": "调优建议", "Memory": "内存", "Experts": "专家负载", "Trust": "可信度", "Glossary": "术语",
@@ -836,10 +838,126 @@ function drawFindings() {
 
 // ---- the rest -------------------------------------------------------------------------------------
 
+// Ranks side by side: what they reserved at most, what of it was allocated, and the limit where it is known.
+function drawMemoryRanks(snapshots, who) {
+  const order = snapshots.ranks.map((each, of) => of).filter((of) => snapshots.ranks[of].peak_reserved_bytes !== null).sort((a, b) => snapshots.ranks[b].peak_reserved_bytes - snapshots.ranks[a].peak_reserved_bytes);
+  const shown = order.slice(0, 64), row = 22, width = Math.max(700, Math.min(1120, innerWidth - 60)), label = 150;
+  const most = Math.max(...order.map((of) => Math.max(snapshots.ranks[of].peak_reserved_bytes, snapshots.ranks[of].limit_bytes ?? 0)), 1);
+  const x = (n) => label + (width - label - 210) * n / most;
+  const image = sv("svg", { width, height: row * shown.length + 6, role: "img", "aria-label": T("Memory") });
+  shown.forEach((of, i) => {
+    const each = snapshots.ranks[of], y = i * row + 3;
+    const words = `${who(of)}: ${T("reserved")} ${bytes(each.peak_reserved_bytes)}, ${T("allocated")} ${bytes(each.peak_allocated_bytes)}` + (each.ooms > 0 ? `; ${T("out of memory")}: ${each.ooms}` : "");
+    image.append(sv("text", { x: label - 8, y: y + 13, "text-anchor": "end" }, short(who(of), 20)),
+      sv("rect", { class: "mark c-compute-5", x: x(0), y, width: Math.max(1, x(each.peak_reserved_bytes) - x(0)), height: row - 6, "data-bytes": each.peak_reserved_bytes, tip: words }),
+      sv("rect", { class: "mark c-compute-1", x: x(0), y: y + 3, width: Math.max(1, x(each.peak_allocated_bytes ?? 0) - x(0)), height: row - 12, tip: words }),
+      sv("text", { x: x(Math.max(each.peak_reserved_bytes, each.limit_bytes ?? 0)) + 6, y: y + 13 }, bytes(each.peak_reserved_bytes) + (each.ooms > 0 ? " · " + T("out of memory") : "")));
+    if (each.limit_bytes !== null) image.append(sv("line", { class: "ideal", x1: x(each.limit_bytes), x2: x(each.limit_bytes), y1: y - 2, y2: y + row - 4 }));
+  });
+  const box = chart("memory-ranks", shown.length, shown.map((of) => [snapshots.ranks[of].rank, snapshots.ranks[of].peak_reserved_bytes]));
+  box.append(image);
+  return [box, el("div", { class: "legend" }, swatch("c-compute-1", T("allocated")), swatch("c-compute-5", T("reserved"))), order.length > shown.length ? note(T("more") + ": " + (order.length - shown.length)) : null];
+}
+
+// Allocated and reserved over the events of a record, and what happened there.
+function drawMemoryCurve(snapshots, of) {
+  const points = snapshots.curve.filter((each) => each[0] === of);
+  if (points.length < 2) return [note(T("No history was recorded of this rank: only its end is known."))];
+  const marks = snapshots.marks.filter((each) => each[0] === of);
+  const width = Math.max(700, Math.min(1120, innerWidth - 60)), height = 240, left = 74, right = 14, bottom = 26;
+  const last = Math.max(snapshots.ranks[of].events - 1, 1), most = Math.max(...points.map((each) => each[3]), 1);
+  const x = (event) => left + (width - left - right) * event / last, y = (n) => 12 + (height - bottom - 12) * (1 - n / most);
+  const line = (at, close) => points.map((each, i) => (i ? "L" : "M") + x(each[1]).toFixed(1) + " " + y(each[at]).toFixed(1)).join("") + (close ? `L${x(points[points.length - 1][1]).toFixed(1)} ${y(0)}L${x(points[0][1]).toFixed(1)} ${y(0)}Z` : "");
+  const image = sv("svg", { width, height, role: "img", "aria-label": T("Memory over the events of the record") });
+  for (const part of [0, .5, 1]) image.append(sv("line", { class: "axis", x1: left, x2: width - right, y1: y(part * most), y2: y(part * most) }), sv("text", { x: left - 8, y: y(part * most) + 4, "text-anchor": "end" }, bytes(Math.round(part * most))));
+  image.append(sv("path", { class: "c-compute-5", d: line(3, true) }), sv("path", { class: "c-compute-2", d: line(2, true) }));
+  const cls = { "out of memory": "c-wait", "released": "c-memcpy", "peak allocated": "c-compute-0", "peak reserved": "c-compute-0", "step": "c-other" };
+  for (const [, event, kind, n] of marks) {
+    const words = `${T(kind)}, ${T("event")} ${event}: ${bytes(n)}`;
+    if (kind === "step") image.append(sv("line", { class: "axis", x1: x(event), x2: x(event), y1: y(most), y2: y(0) }));
+    else image.append(sv("rect", { class: "mark " + cls[kind], x: x(event) - 2, y: kind.startsWith("peak") ? y(n) - 4 : y(0) - 14, width: kind.startsWith("peak") ? 8 : 4, height: kind.startsWith("peak") ? 8 : 14, tip: words }));
+  }
+  image.append(sv("text", { class: "soft", x: left, y: height - 8 }, T("event") + " 0"), sv("text", { class: "soft", x: width - right, y: height - 8, "text-anchor": "end" }, T("event") + " " + last));
+  const box = chart("memory-curve", points.length, points);
+  box.append(image);
+  const kinds = [...new Set(marks.map((each) => each[2]))];
+  return [box, el("div", { class: "legend" }, swatch("c-compute-2", T("allocated")), swatch("c-compute-5", T("reserved")), kinds.map((kind) => swatch(cls[kind], T(kind))))];
+}
+
+// What fills the peak, by stack: the largest as bars, the rest as one.
+function drawMemoryGroups(snapshots, of, colour) {
+  const groups = snapshots.groups.filter((each) => each.of === of).sort((a, b) => b.bytes - a.bytes), all = sum(groups.map((each) => each.bytes));
+  if (!groups.length) return [];
+  const shown = groups.slice(0, 10), rest = groups.slice(10);
+  if (rest.length) shown.push({ what: T("more") + ": " + rest.length, bytes: sum(rest.map((each) => each.bytes)), blocks: null });
+  const width = Math.max(700, Math.min(1120, innerWidth - 60)), label = 330, row = 22;
+  const x = (n) => label + (width - label - 150) * n / Math.max(shown[0].bytes, 1);
+  const image = sv("svg", { width, height: row * shown.length + 4, role: "img", "aria-label": T("What fills the peak") });
+  shown.forEach((each, i) => image.append(sv("text", { x: label - 8, y: i * row + 15, "text-anchor": "end" }, short(T(each.what ?? "?"), 46), sv("title", {}, T(each.what ?? "?"))),
+    sv("rect", { class: "mark " + colour(each.what), x: x(0), y: i * row + 3, width: Math.max(1, x(each.bytes) - x(0)), height: row - 7, "data-bytes": each.bytes, tip: `${T(each.what ?? "?")}: ${bytes(each.bytes)}` + (each.blocks ? `, ${each.blocks} ${T("blocks")}` : "") }),
+    sv("text", { x: x(each.bytes) + 6, y: i * row + 15 }, `${bytes(each.bytes)} (${percent(each.bytes, all)})`)));
+  const box = chart("memory-groups", shown.length, groups.map((each) => [each.what, each.bytes]));
+  box.append(image);
+  return [el("h3", {}, T("What fills the peak")), box];
+}
+
+// Segments as rows, each cut into its blocks: what is free between others is what cannot be given back.
+function drawMemoryMap(snapshots, who, colour) {
+  const segments = new Map();
+  for (const each of snapshots.blocks) segments.set(each.segment, [...(segments.get(each.segment) || []), each]);
+  const size = (blocks) => sum(blocks.map((each) => each.bytes));
+  const list = [...segments].sort((a, b) => size(b[1]) - size(a[1]) || a[0] - b[0]);
+  if (!list.length) return [];
+  const shown = list.slice(0, 80), row = 12, width = Math.max(700, Math.min(1120, innerWidth - 60)), label = 90;
+  const most = size(shown[0][1]), x = (n) => label + (width - label - 10) * n / most;
+  const image = sv("svg", { width, height: row * shown.length + 4, role: "img", "aria-label": T("Blocks at the peak") });
+  let marks = 0;
+  shown.forEach(([, blocks], i) => {
+    image.append(sv("text", { class: "soft", x: label - 8, y: i * row + 10, "text-anchor": "end" }, bytes(size(blocks))));
+    for (const each of blocks) {
+      image.append(sv("rect", { class: "mark " + (each.state === "free" ? "c-unknown" : each.state === "pending" ? "c-wait" : colour(each.what)), x: x(each.offset), y: i * row + 1, width: Math.max(.4, x(each.bytes) - x(0) - .4), height: row - 2, tip: `${T(each.state)} ${bytes(each.bytes)}` + (each.what ? `\n${T(each.what)}` : "") }));
+      marks++;
+    }
+  });
+  const free = sum(snapshots.blocks.filter((each) => each.state === "free").map((each) => each.bytes));
+  const box = chart("memory-map", marks, list.map(([segment, blocks]) => [segment, size(blocks)]));
+  box.append(image);
+  const rank = snapshots.ranks[snapshots.map_of];
+  return [el("h3", {}, `${T("Blocks at the peak")}: ${who(snapshots.map_of)}`),
+    note(`${T("Each row is a segment, the largest first.")} ${T("free within reserved")}: ${bytes(free)}` + (rank.stuck_bytes !== null ? `, ${T("stuck in segments in use")}: ${bytes(rank.stuck_bytes)}` : "") + (list.length > shown.length ? `; ${T("more")}: ${list.length - shown.length}` : "")), box,
+    el("div", { class: "legend" }, [...colour.known].map(([what, cls]) => swatch(cls, short(T(what), 44))), swatch(colour("?"), T("others")), swatch("c-unknown", T("free")), snapshots.blocks.some((each) => each.state === "pending") ? swatch("c-wait", T("pending")) : null)];
+}
+
+function drawSnapshots() {
+  const snapshots = data.snapshots;
+  if (!snapshots) return [];
+  const who = (of) => { const each = snapshots.ranks[of]; return (each.rank === null ? each.file ?? "?" : T("rank") + NBSP + each.rank) + (each.role ? " " + each.role : "") + (snapshots.ranks.filter((other) => other.rank === each.rank && other.role === each.role).length > 1 ? " d" + each.device : ""); };
+  const first = snapshots.map_of ?? 0;
+  const classes = ["c-compute-0", "c-compute-2", "c-transfer", "c-between", "c-compute-4", "c-dataloader"];
+  // The largest stacks of the rank that is shown first have a colour each.
+  const known = new Map(snapshots.groups.filter((each) => each.of === first).sort((a, b) => b.bytes - a.bytes).slice(0, classes.length).map((each, i) => [each.what, classes[i]]));
+  const colour = Object.assign((what) => known.get(what) ?? "c-compute-8", { known });
+  const host = el("div");
+  const draw = (of) => {
+    const settings = snapshots.whatif.filter((each) => each.of === of).sort((a, b) => a.peak_reserved_bytes - b.peak_reserved_bytes);
+    host.replaceChildren(...[drawMemoryCurve(snapshots, of), drawMemoryGroups(snapshots, of, colour),
+      settings.length ? [el("h3", {}, T("Other settings of the allocator, foretold")), table([T("settings"), T("peak reserved"), T("saves"), T("error"), T("driver calls")], settings.map((each) => [each.settings, bytes(each.peak_reserved_bytes), each.gain_bytes === null ? T("within the error") : each.gain_bytes < 0 ? "−" + bytes(-each.gain_bytes) : bytes(each.gain_bytes), bytes(each.error_bytes), each.driver_calls]), [1, 2, 3, 4])] : []].flat());
+  };
+  const withCurves = snapshots.ranks.map((each, of) => of).filter((of) => snapshots.curve.some((point) => point[0] === of));
+  const pick = choice(T("rank"), (withCurves.length ? withCurves : [first]).map((of) => [String(of), who(of)]), (value) => draw(+value));
+  pick.querySelector("select").value = String(first);
+  pick.querySelector("select").id = "memory-rank";
+  const sentences = [
+    ...snapshots.ranks.map((each, of) => each.ooms > 0 ? `${who(of)}: ${T("out of memory")}` + (each.out_of_memory ? `, ${each.out_of_memory}` : "") + (each.wanted_bytes !== null ? `: ${bytes(each.wanted_bytes)}` : "") : null),
+    ...snapshots.leaks.map((each) => `${who(each.of)}: ${T(each.what ?? "?")} ${T("leaves each time, never freed")}: ${bytes(each.bytes_each_time)} × ${each.times}`)].filter(Boolean).slice(0, 8);
+  draw(first);
+  return [sentences.map((text) => el("p", {}, text)), drawMemoryRanks(snapshots, who), el("div", { class: "controls" }, pick), host, drawMemoryMap(snapshots, who, colour)].flat(2);
+}
+
 function drawMemory() {
-  if (!data.memory.length) return;
+  if (!data.memory.length && !data.snapshots) return;
   const rows = [...data.memory].sort((a, b) => (b.peak_bytes ?? b.reserved_bytes ?? 0) - (a.peak_bytes ?? a.reserved_bytes ?? 0)).slice(0, 200);
-  section("memory", T("Memory"), table([T("rank"), T("component"), T("peak"), T("reserved"), T("growth per step")], rows.map((each) => [each.rank, each.component, bytes(each.peak_bytes), bytes(each.reserved_bytes), bytes(each.growth_bytes_per_step)]), [2, 3, 4]));
+  section("memory", T("Memory"), drawSnapshots(), !rows.length ? null : table([T("rank"), T("component"), T("peak"), T("reserved"), T("growth per step")], rows.map((each) => [each.rank, each.component, bytes(each.peak_bytes), bytes(each.reserved_bytes), bytes(each.growth_bytes_per_step)]), [2, 3, 4]));
 }
 
 // The slowest clocks first; the rated one as a line.
@@ -919,7 +1037,7 @@ function drawTrust() {
   const lists = [];
   if (data.input.skipped.length) lists.push(el("h3", {}, T("Not used")), table([T("file"), T("what"), T("reason")], data.input.skipped.map((each) => [short(each.path ?? "", 60), each.what, S(each.reason)])));
   if (trust.coverage.length) lists.push(el("h3", {}, T("coverage")), table([T("rank"), T("file"), "", T("share")], trust.coverage.map((each) => [each.rank, each.file, each.against, percent(each.share, 1)])));
-  if (trust.withheld.length) lists.push(el("h3", {}, T("Withheld")), table([T("what"), T("reason"), T("switch")], trust.withheld.map((each) => [S(each.what), S(each.reason), S(each.switch ?? "")])));
+  if (trust.withheld.length) lists.push(el("h3", {}, T("Withheld")), table([T("what"), T("reason"), T("switch")], trust.withheld.map((each) => [T(each.what), S(each.reason), S(each.switch ?? "")])));
   if (data.input.warnings && data.input.warnings.length) lists.push(el("details", {}, el("summary", {}, T("Notes") + ": " + data.input.warnings.length), table([T("file"), T("what"), T("reason")], data.input.warnings.slice(0, 200).map((each) => [short(each.path ?? "", 60), each.what, S(each.reason)]))));
   section("trust", T("Trust"),
     el("p", {}, `${T("Matched operators")}: ${trust.ops_matched} ${T("of")} ${trust.ops_total}. ${T("Clocks of the ranks")}: ${T("by " + clock.method)}` + (clock.method === "none" ? "" : `; ${T("error")} ${time(clock.residual_p50_ns)} (p50), ${time(clock.residual_p90_ns)} (p90)`) + (clock.violations ? `; ${clock.violations} ${T("operators end before their last rank came, by at most")} ${time(clock.violation_max_ns)}` : "") + "."), lists,

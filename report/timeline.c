@@ -11,6 +11,7 @@
 #include "npuprof/order.h"
 #include "npuprof/rank.h"
 #include "npuprof/run.h"
+#include "npuprof/snapshot_rows.h"
 #include "npuprof/spans.h"
 
 #include <inttypes.h>
@@ -23,6 +24,9 @@
 #define STEP_TRACK  1
 #define IDLE_TRACK  2
 #define FIRST_TRACK 3
+
+/* Of the tracks of allocations. */
+#define ALLOCATION_KEY (INT64_MIN + 1)
 
 /* Arrows of one operator, and how long somebody must have waited for one. */
 #define MOST_ARROWS 8
@@ -483,7 +487,153 @@ static int draw_calls(struct timeline_pen *pen)
 	return rc;
 }
 
-static void draw_counters(struct timeline_pen *pen)
+/* Allocations of a rank that are drawn: the largest. */
+#define MOST_ALLOCATIONS 256
+
+static int order_by_bytes(const void *a, const void *b)
+{
+	const struct np_memory_op *const *op_a = a;
+	const struct np_memory_op *const *op_b = b;
+
+	if ((*op_a)->bytes != (*op_b)->bytes)
+		return (*op_a)->bytes < (*op_b)->bytes ? 1 : -1;
+	return np_order((*op_a)->alloc, (*op_b)->alloc);
+}
+
+static int order_by_alloc(const void *a, const void *b)
+{
+	const struct np_memory_op *const *op_a = a;
+	const struct np_memory_op *const *op_b = b;
+
+	if ((*op_a)->alloc != (*op_b)->alloc)
+		return np_order((*op_a)->alloc, (*op_b)->alloc);
+	return np_order((*op_b)->bytes, (*op_a)->bytes);
+}
+
+/* Does it live while a step that is drawn runs? */
+static bool is_alive_in_steps(const struct timeline_pen *pen, const struct np_memory_op *op)
+{
+	for (size_t i = 0; i < pen->rank->times.count && pen->options->has_only; i++) {
+		const struct np_step_time *time = &pen->rank->times.item[i];
+
+		if (wants_step(pen, time->step) && time->begin != NP_UNKNOWN &&
+		    op->alloc < time->begin + time->span &&
+		    (op->release == NP_UNKNOWN || op->release > time->begin))
+			return true;
+	}
+	return !pen->options->has_only;
+}
+
+static int draw_allocation(struct timeline_pen *pen, const struct np_memory_op *op, np_ns last)
+{
+	np_ns end = op->release == NP_UNKNOWN ? last : op->release;
+	struct timeline_slice slice = {
+		.process = pen->process,
+		.begin = at(pen, op->alloc),
+		.length = end - op->alloc,
+		.name = np_detail_text(pen->detail, op->name),
+		.category = "memory",
+		.args = { { "bytes", op->bytes, NULL },
+			  { "freed", 0, op->release == NP_UNKNOWN ? "not recorded" : "yes" } }
+	};
+	int rc;
+
+	if (slice.length <= 0)
+		return NP_OK;
+	slice.name = slice.name ? slice.name : "?";
+	rc = find_track(pen, ALLOCATION_KEY, "largest allocations", op->alloc, end, &slice.track);
+	if (rc == NP_OK)
+		put(pen, &slice);
+	return rc;
+}
+
+/* The largest allocations of operators, from their request to their release. */
+static int draw_allocations(struct timeline_pen *pen)
+{
+	const struct np_detail *detail = pen->detail;
+	size_t count = 0;
+	np_ns last = 0;
+	const struct np_memory_op **ops = calloc(detail->memory_ops.count + 1, sizeof(*ops));
+	int rc = ops ? NP_OK : np_fail_nomem(pen->err, "allocations");
+
+	for (size_t i = 0; ops && i < detail->memory_ops.count; i++) {
+		const struct np_memory_op *op = &detail->memory_ops.item[i];
+
+		if (op->alloc == NP_UNKNOWN)
+			continue;
+		last = op->alloc > last ? op->alloc : last;
+		if (op->release != NP_UNKNOWN && op->release > last)
+			last = op->release;
+		if (op->bytes > 0 && is_alive_in_steps(pen, op))
+			ops[count++] = op;
+	}
+	for (size_t i = 0; i < pen->rank->times.count; i++) {
+		const struct np_step_time *time = &pen->rank->times.item[i];
+
+		if (time->begin != NP_UNKNOWN && time->begin + time->span > last)
+			last = time->begin + time->span;
+	}
+	if (count > 0)
+		qsort(ops, count, sizeof(*ops), order_by_bytes);
+	count = count > MOST_ALLOCATIONS ? MOST_ALLOCATIONS : count;
+	if (count > 0)
+		qsort(ops, count, sizeof(*ops), order_by_alloc);
+	for (size_t i = 0; rc == NP_OK && i < count; i++)
+		rc = draw_allocation(pen, ops[i], last);
+	free(ops);
+	return rc;
+}
+
+/* What each component of the memory management held; modules of CANN have tracks of their own. */
+static int draw_memory(struct timeline_pen *pen)
+{
+	const struct np_detail *detail = pen->detail;
+	NP_VEC(np_str) components = { 0 };
+	int rc = NP_OK;
+
+	for (size_t i = 0; rc == NP_OK && i < detail->memory_curve.count; i++) {
+		np_str name = detail->memory_curve.item[i].component;
+		bool known = false;
+
+		for (size_t j = 0; j < components.count; j++)
+			known |= components.item[j] == name;
+		if (!known) {
+			np_str *added = np_vec_add(&components, pen->err);
+
+			rc = added ? NP_OK : NP_E_NOMEM;
+			if (added)
+				*added = name;
+		}
+	}
+	for (size_t c = 0; rc == NP_OK && c < 2 * components.count; c++) {
+		const char *component = np_detail_text(detail, components.item[c / 2]);
+		bool reserved = c % 2;
+		NP_CLEANUP(np_buf_release) struct np_buf name = NP_BUF_INIT;
+		int32_t track = pen->tracks++;
+		int64_t before = NP_UNKNOWN;
+
+		np_buf_printf(&name, "memory %s %s", component ? component : "?",
+			      reserved ? "reserved" : "allocated");
+		for (size_t i = 0, seen = 0; i < detail->memory_curve.count; i++) {
+			const struct np_memory_point *point = &detail->memory_curve.item[i];
+			int64_t bytes = reserved ? point->reserved : point->allocated;
+
+			if (point->component != components.item[c / 2] || bytes == NP_UNKNOWN ||
+			    (seen > 0 && bytes == before))
+				continue;
+			if (seen++ == 0)
+				timeline_out_counter_track(pen->out, pen->process, track,
+							   name.text);
+			timeline_out_counter(pen->out, pen->process, track, name.text,
+					     at(pen, point->time), bytes);
+			before = bytes;
+		}
+	}
+	np_vec_release(&components);
+	return rc;
+}
+
+static int draw_counters(struct timeline_pen *pen)
 {
 	const struct np_detail *detail = pen->detail;
 	int32_t track = pen->tracks++;
@@ -494,20 +644,7 @@ static void draw_counters(struct timeline_pen *pen)
 		timeline_out_counter(pen->out, pen->process, track, "AI core MHz",
 				     at(pen, detail->frequency.item[i].time),
 				     detail->frequency.item[i].mhz);
-	track = pen->tracks++;
-	for (size_t i = 0, seen = 0; i < detail->memory_curve.count; i++) {
-		const struct np_memory_point *point = &detail->memory_curve.item[i];
-		const char *component = np_detail_text(detail, point->component);
-
-		if (!component || strcmp(component, "PTA") != 0 || point->module ||
-		    point->allocated == NP_UNKNOWN)
-			continue;
-		if (seen++ == 0)
-			timeline_out_counter_track(pen->out, pen->process, track,
-						   "memory allocated");
-		timeline_out_counter(pen->out, pen->process, track, "memory allocated",
-				     at(pen, point->time), point->allocated);
-	}
+	return draw_memory(pen);
 }
 
 /* --- ranks ------------------------------------------------------------------------------------ */
@@ -555,7 +692,87 @@ static int draw_rank(struct timeline_pen *pen)
 	if (rc == NP_OK && pen->options->host)
 		rc = draw_calls(pen);
 	if (rc == NP_OK)
-		draw_counters(pen);
+		rc = draw_allocations(pen);
+	return rc == NP_OK ? draw_counters(pen) : rc;
+}
+
+/* --- snapshots -------------------------------------------------------------------------------- */
+
+/*
+ * A snapshot of the allocator has no times: its events are in order, and stand one after the other
+ * as if each took a microsecond, in a process of its own that says so.
+ */
+#define EVENT_NS 1000
+
+static void draw_snapshot_curve(struct timeline_pen *pen, size_t of, bool reserved)
+{
+	const struct np_memory *memory = pen->analysis->memory;
+	const char *name = reserved ? "memory reserved" : "memory allocated";
+	int32_t track = pen->tracks++;
+
+	timeline_out_counter_track(pen->out, pen->process, track, name);
+	for (size_t i = 0; i < memory->curve.count; i++) {
+		const struct np_memory_curve_row *row = &memory->curve.item[i];
+
+		if (row->of == of && row->event != NP_UNKNOWN)
+			timeline_out_counter(pen->out, pen->process, track, name,
+					     row->event * EVENT_NS,
+					     reserved ? row->reserved : row->allocated);
+	}
+}
+
+static int draw_snapshot(struct timeline_pen *pen, size_t of)
+{
+	const struct np_memory *memory = pen->analysis->memory;
+	const struct np_memory_rank_row *rank = &memory->ranks.item[of];
+	NP_CLEANUP(np_buf_release) struct np_buf name = NP_BUF_INIT;
+	int rc = NP_OK;
+
+	np_buf_add(&name, "memory snapshot");
+	if (rank->rank != NP_UNKNOWN)
+		np_buf_printf(&name, " of rank %" PRId64, rank->rank);
+	np_buf_add(&name, ": order of events, not time (1 us each)");
+	pen->lanes.count = 0;
+	pen->ends.count = 0;
+	pen->tracks = FIRST_TRACK;
+	timeline_out_process(pen->out, pen->process, name.text);
+	for (size_t i = 0; rc == NP_OK && i < memory->largest.count; i++) {
+		const struct np_memory_largest_row *row = &memory->largest.item[i];
+		np_ns begin = row->birth == NP_UNKNOWN ? 0 : row->birth * EVENT_NS;
+		np_ns end = (row->freed == NP_UNKNOWN ? rank->events : row->freed) * EVENT_NS;
+		struct timeline_slice slice = {
+			.process = pen->process,
+			.begin = begin,
+			.length = end - begin,
+			.name = row->what,
+			.category = "memory",
+			.args = { { "bytes", row->bytes, NULL },
+				  { "freed", 0, row->freed == NP_UNKNOWN ? "never" : "yes" } }
+		};
+
+		if (row->of != of || slice.length <= 0)
+			continue;
+		rc = find_track(pen, ALLOCATION_KEY, "largest allocations", begin, end,
+				&slice.track);
+		if (rc == NP_OK)
+			put(pen, &slice);
+	}
+	draw_snapshot_curve(pen, of, false);
+	draw_snapshot_curve(pen, of, true);
+	return rc;
+}
+
+static int draw_snapshots(struct timeline_pen *pen)
+{
+	const struct np_memory *memory = pen->analysis->memory;
+	int32_t first = FIRST_PROCESS + (int32_t)pen->analysis->run->sources.count;
+	int rc = NP_OK;
+
+	for (size_t i = 0; rc == NP_OK && memory && i < memory->ranks.count; i++) {
+		pen->process = first + (int32_t)i;
+		if (!pen->options->has_only && memory->ranks.item[i].events != NP_UNKNOWN)
+			rc = draw_snapshot(pen, i);
+	}
 	return rc;
 }
 
@@ -673,7 +890,7 @@ static int draw_ranks(struct timeline_pen *pen, const bool *drawn)
 {
 	const struct np_run *run = pen->analysis->run;
 	unsigned wants = NP_DETAIL_KERNELS | NP_DETAIL_FREQUENCY | NP_DETAIL_MEMORY_CURVE |
-			 (pen->options->host ? NP_DETAIL_CALLS : 0);
+			 NP_DETAIL_MEMORY_OPS | (pen->options->host ? NP_DETAIL_CALLS : 0);
 	int rc = NP_OK;
 
 	for (uint32_t i = 0; i < run->sources.count && rc == NP_OK; i++) {
@@ -709,12 +926,15 @@ int timeline_write(struct timeline_out *out, const struct np_analysis *analysis,
 	/* Arrows end at ranks that are drawn. */
 	how.ranks = drawn;
 	if (options->anonymous)
-		rc = page_aliases_find(analysis->run, NULL, NULL, &pen.aliases, err);
+		rc = page_aliases_find(analysis->run, analysis->memory, NULL, NULL, &pen.aliases,
+				       err);
 	pen.base = find_base(analysis, drawn);
 	put_about(out, analysis, pen.base, options->anonymous);
 	draw_path(&pen);
 	if (rc == NP_OK)
 		rc = draw_ranks(&pen, drawn);
+	if (rc == NP_OK)
+		rc = draw_snapshots(&pen);
 	page_aliases_release(&pen.aliases);
 	np_vec_release(&pen.lanes);
 	np_vec_release(&pen.ends);

@@ -40,6 +40,8 @@ const struct np_relation *const np_cluster_relations[] = {
 	&np_table_memory_curve,
 	&np_table_memory_leak,
 	&np_table_memory_whatif,
+	&np_table_memory_mark,
+	&np_table_memory_block,
 	&np_table_whatif,
 	&np_table_critical_path,
 	&np_table_skipped,

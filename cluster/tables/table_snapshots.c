@@ -287,3 +287,73 @@ const struct np_relation np_table_memory_whatif = {
 	.column_count = NP_COUNT(whatif_columns),
 	.produce = produce_whatif,
 };
+
+static int produce_marks(const void *model, struct np_sink *sink, struct np_err *err)
+{
+	const struct np_memory *memory = memory_of(model);
+	int rc = NP_OK;
+
+	for (size_t i = 0; rc == NP_OK && i < memory->marks.count; i++) {
+		const struct np_memory_mark_row *row = &memory->marks.item[i];
+		const struct np_cell cells[] = {
+			np_cell_text(memory->ranks.item[row->of].file),
+			np_cell_integer(memory->ranks.item[row->of].rank),
+			np_cell_integer(row->event),
+			np_cell_text(row->kind),
+			np_cell_integer(row->bytes),
+		};
+
+		rc = np_sink_row(sink, cells, err);
+	}
+	return rc;
+}
+
+static const struct np_column mark_columns[] = {
+	{ "file", NP_TEXT }, { "rank", NP_INTEGER },  { "event", NP_INTEGER },
+	{ "kind", NP_TEXT }, { "bytes", NP_INTEGER },
+};
+
+const struct np_relation np_table_memory_mark = {
+	.name = "np_memory_mark",
+	.summary = "what happened on the curve of a rank",
+	.columns = mark_columns,
+	.column_count = NP_COUNT(mark_columns),
+	.produce = produce_marks,
+};
+
+static int produce_blocks(const void *model, struct np_sink *sink, struct np_err *err)
+{
+	const struct np_memory *memory = memory_of(model);
+	int rc = NP_OK;
+
+	for (size_t i = 0; rc == NP_OK && i < memory->blocks.count; i++) {
+		const struct np_memory_block_row *row = &memory->blocks.item[i];
+		const struct np_cell cells[] = {
+			np_cell_text(memory->ranks.item[row->of].file),
+			np_cell_integer(memory->ranks.item[row->of].rank),
+			np_cell_integer(row->segment),
+			np_cell_integer(row->address),
+			np_cell_integer(row->bytes),
+			np_cell_text(row->state),
+			np_cell_text(row->what),
+			np_cell_integer(row->blocks),
+		};
+
+		rc = np_sink_row(sink, cells, err);
+	}
+	return rc;
+}
+
+static const struct np_column block_columns[] = {
+	{ "file", NP_TEXT },       { "rank", NP_INTEGER },   { "segment", NP_INTEGER },
+	{ "address", NP_INTEGER }, { "bytes", NP_INTEGER },  { "state", NP_TEXT },
+	{ "what", NP_TEXT },       { "blocks", NP_INTEGER },
+};
+
+const struct np_relation np_table_memory_block = {
+	.name = "np_memory_block",
+	.summary = "which blocks lie where at the peak",
+	.columns = block_columns,
+	.column_count = NP_COUNT(block_columns),
+	.produce = produce_blocks,
+};

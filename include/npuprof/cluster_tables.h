@@ -35,6 +35,8 @@ extern const struct np_relation np_table_memory_component;
 extern const struct np_relation np_table_memory_curve;
 extern const struct np_relation np_table_memory_leak;
 extern const struct np_relation np_table_memory_whatif;
+extern const struct np_relation np_table_memory_mark;
+extern const struct np_relation np_table_memory_block;
 extern const struct np_relation np_table_critical_path;
 
 /* All tables, in the order in which they are listed and written. */

@@ -34,6 +34,11 @@ struct np_memory_rank_row {
 	int64_t outside;
 	int64_t limit;
 	int64_t ooms;
+	int64_t events;    /* of its record */
+	int64_t allocated; /* at the moment that was looked at */
+	int64_t reserved;
+	const char *out_of_memory; /* who asked last in vain */
+	int64_t wanted;
 };
 
 /* Those below are of the rank with this number in np_memory.ranks. */
@@ -83,6 +88,34 @@ struct np_memory_whatif_row {
 	int64_t driver_calls;
 };
 
+/* Something that happened at a moment of a curve. */
+struct np_memory_mark_row {
+	size_t of;
+	int64_t event;
+	const char *kind;
+	int64_t bytes;
+};
+
+/* A piece of a segment at the moment that was looked at. */
+struct np_memory_block_row {
+	size_t of;
+	int64_t segment; /* address */
+	int64_t address;
+	int64_t bytes;
+	const char *state;
+	const char *what; /* NULL of what is free */
+	int64_t blocks;
+};
+
+/* One of the largest blocks, from event to event; NP_UNKNOWN before the record and at its end. */
+struct np_memory_largest_row {
+	size_t of;
+	int64_t birth;
+	int64_t freed;
+	int64_t bytes;
+	const char *what;
+};
+
 struct np_memory {
 	struct np_arena *arena;
 	NP_VEC(struct np_memory_rank_row) ranks;
@@ -91,6 +124,9 @@ struct np_memory {
 	NP_VEC(struct np_memory_curve_row) curve;
 	NP_VEC(struct np_memory_leak_row) leaks;
 	NP_VEC(struct np_memory_whatif_row) whatif;
+	NP_VEC(struct np_memory_mark_row) marks;
+	NP_VEC(struct np_memory_block_row) blocks;
+	NP_VEC(struct np_memory_largest_row) largest;
 };
 
 void np_memory_free(struct np_memory *memory);

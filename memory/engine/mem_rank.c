@@ -23,6 +23,7 @@ void mem_rank_release(struct mem_rank *rank)
 	free(rank->host);
 	free(rank->component);
 	free(rank->oom.what);
+	mem_picture_free(rank->picture);
 	history_free(rank->history);
 	composition_free(rank->composition);
 	memory_whatif_release(&rank->whatif);
@@ -299,6 +300,8 @@ static int measure_moment(struct mem_rank *rank, const struct mem_rank_options *
 	rank->at_requested = (int64_t)layout.requested;
 	rank->at_reserved = (int64_t)layout.reserved;
 	layout_gaps(&layout, &rank->gaps);
+	if (rc == NP_OK)
+		rc = mem_picture_new(rank->history, &layout, &rank->picture, err);
 	layout_release(&layout);
 	if (rc == NP_OK)
 		rc = composition_new(rank->history, at, options->by, &rank->composition, err);

@@ -3,6 +3,7 @@
 #define NP_MEM_RANK_H
 
 #include "composition.h"
+#include "mem_picture.h"
 #include "memory_whatif.h"
 
 #include "npuprof/cluster.h"
@@ -140,6 +141,7 @@ struct mem_rank {
 	struct layout_gaps gaps; /* of snapshots */
 	bool lives_known;        /* what was allocated and freed is */
 	struct composition *composition;
+	struct mem_picture *picture; /* of snapshots, else NULL */
 	struct mem_history *history; /* of snapshots, without its events; else NULL */
 	struct memory_whatif whatif;
 

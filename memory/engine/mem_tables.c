@@ -63,7 +63,12 @@ static void add_rank(struct rows_job *job, const struct mem_rank *rank)
 		  .workspace = rank->workspace,
 		  .outside = rank->outside,
 		  .limit = rank->limit,
-		  .ooms = rank->ooms });
+		  .ooms = rank->ooms,
+		  .events = rank->history ? (int64_t)rank->history->count : NP_UNKNOWN,
+		  .allocated = rank->at.bytes,
+		  .reserved = rank->at_reserved,
+		  .out_of_memory = keep(job, rank->oom.what),
+		  .wanted = rank->oom.what ? rank->oom.wanted : NP_UNKNOWN });
 }
 
 static void add_composition(struct rows_job *job, const struct mem_rank *rank)
@@ -112,10 +117,46 @@ static void add_whatif(struct rows_job *job, const struct mem_rank *rank)
 		const struct mem_whatif *one = &rank->whatif.list.item[i];
 		NP_CLEANUP(np_buf_release) struct np_buf name = NP_BUF_INIT;
 
+		if (one->withheld)
+			continue;
 		mem_replay_name(&one->replay.settings, &name);
 		ADD_ROW(job, &job->memory->whatif,
 			{ job->of, keep(job, name.text), (int64_t)one->replay.peak_reserved,
 			  (int64_t)one->error, one->gain, (int64_t)one->replay.grown });
+	}
+}
+
+static int64_t event_of(uint32_t event)
+{
+	return event == MEM_NONE ? NP_UNKNOWN : event;
+}
+
+static void add_picture(struct rows_job *job, const struct mem_picture *picture)
+{
+	for (size_t i = 0; i < picture->marks.count; i++) {
+		const struct mem_mark *mark = &picture->marks.item[i];
+
+		ADD_ROW(job, &job->memory->marks,
+			{ job->of, (int64_t)mark->event, mark->kind, (int64_t)mark->bytes });
+	}
+	for (size_t i = 0; i < picture->map.count; i++) {
+		const struct mem_map_piece *piece = &picture->map.item[i];
+
+		ADD_ROW(job, &job->memory->blocks,
+			{ job->of, (int64_t)piece->segment, (int64_t)piece->address,
+			  (int64_t)piece->size, piece->state,
+			  piece->what == NP_STR_NONE
+				  ? NULL
+				  : keep(job, np_strtab_text(picture->labels, piece->what)),
+			  (int64_t)piece->blocks });
+	}
+	for (size_t i = 0; i < picture->largest.count; i++) {
+		const struct mem_picture_life *life = &picture->largest.item[i];
+
+		ADD_ROW(job, &job->memory->largest,
+			{ job->of, event_of(life->birth), event_of(life->freed),
+			  (int64_t)life->size,
+			  keep(job, np_strtab_text(picture->labels, life->what)) });
 	}
 }
 
@@ -134,6 +175,8 @@ int mem_tables_new(const mem_ranks *ranks, struct np_memory **ret, struct np_err
 		add_composition(&job, &ranks->item[i]);
 		add_curves(&job, &ranks->item[i]);
 		add_whatif(&job, &ranks->item[i]);
+		if (ranks->item[i].picture)
+			add_picture(&job, ranks->item[i].picture);
 	}
 	if (job.rc == NP_OK)
 		*ret = NP_STEAL(memory);

@@ -4,6 +4,7 @@
 
 #include "npuprof/rank.h"
 #include "npuprof/run.h"
+#include "npuprof/snapshot_rows.h"
 
 static int add_alias(struct page_aliases *aliases, const char *name, const char *kind,
 		     size_t number, struct np_err *err)
@@ -35,14 +36,50 @@ static int by_length(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
-int page_aliases_find(const struct np_run *run, const char *input, const char *base,
-		      struct page_aliases *ret, struct np_err *err)
+/* Stacks name files and functions of the user; what stands for none does not. */
+static int add_stack(struct page_aliases *aliases, const char *what, struct np_err *err)
+{
+	if (!what || *what == '<' || strcmp(what, "before the record") == 0)
+		return NP_OK;
+	return add_alias(aliases, what, "stack", aliases->list.count, err);
+}
+
+static int add_memory(struct page_aliases *aliases, const struct np_memory *memory,
+		      struct np_err *err)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; rc == NP_OK && i < memory->ranks.count; i++) {
+		const char *file = memory->ranks.item[i].file;
+		const char *last = file ? strrchr(file, '/') : NULL;
+
+		rc = add_alias(aliases, file, "snapshot", i, err);
+		if (rc == NP_OK && last)
+			rc = add_alias(aliases, last + 1, "snapshot", i, err);
+		if (rc == NP_OK)
+			rc = add_stack(aliases, memory->ranks.item[i].out_of_memory, err);
+	}
+	for (size_t i = 0; rc == NP_OK && i < memory->groups.count; i++)
+		rc = add_stack(aliases, memory->groups.item[i].what, err);
+	for (size_t i = 0; rc == NP_OK && i < memory->leaks.count; i++)
+		rc = add_stack(aliases, memory->leaks.item[i].what, err);
+	for (size_t i = 0; rc == NP_OK && i < memory->largest.count; i++)
+		rc = add_stack(aliases, memory->largest.item[i].what, err);
+	for (size_t i = 0; rc == NP_OK && i < memory->blocks.count; i++)
+		rc = add_stack(aliases, memory->blocks.item[i].what, err);
+	return rc;
+}
+
+int page_aliases_find(const struct np_run *run, const struct np_memory *memory, const char *input,
+		      const char *base, struct page_aliases *ret, struct np_err *err)
 {
 	size_t hosts = 0;
 	int rc = add_alias(ret, input, "run", 0, err);
 
 	if (rc == NP_OK)
 		rc = add_alias(ret, base, "base", 0, err);
+	if (rc == NP_OK && memory)
+		rc = add_memory(ret, memory, err);
 	for (size_t i = 0; i < run->roots.count && rc == NP_OK; i++)
 		rc = add_alias(ret, run->roots.item[i], "run", i, err);
 	for (size_t i = 0; i < run->sources.count && rc == NP_OK; i++) {

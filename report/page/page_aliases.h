@@ -10,6 +10,7 @@
 #include "npuprof/buf.h"
 #include "npuprof/vec.h"
 
+struct np_memory;
 struct np_run;
 
 /* A text and what stands for it. */
@@ -22,9 +23,12 @@ struct page_aliases {
 	NP_VEC(struct page_alias) list; /* the longest first */
 };
 
-/* Of a run, what the user called it and, if not NULL, the base of a comparison; they outlive it. */
-int page_aliases_find(const struct np_run *run, const char *input, const char *base,
-		      struct page_aliases *ret, struct np_err *err) NP_MUST_USE;
+/*
+ * Of a run, its memory snapshots, what the user called it and, if not NULL, the base of a
+ * comparison; they outlive it.
+ */
+int page_aliases_find(const struct np_run *run, const struct np_memory *memory, const char *input,
+		      const char *base, struct page_aliases *ret, struct np_err *err) NP_MUST_USE;
 
 /* Append a text, which begins a word, without what names somebody. */
 void page_aliases_put(struct np_buf *buf, const struct page_aliases *aliases, const char *text,

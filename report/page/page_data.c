@@ -940,6 +940,8 @@ int page_put_data(struct np_jsonout *out, const struct page_model *model,
 		rc = put_experts(out, analysis, err);
 	if (rc == NP_OK)
 		rc = np_jsonout_relation(out, "memory", &np_table_memory, analysis, NULL, 0, err);
+	if (rc == NP_OK)
+		rc = page_put_snapshots(out, analysis->memory, options->anonymous, err);
 	if (rc == NP_OK && options->put_more)
 		rc = options->put_more(out, options->context, err);
 	np_jsonout_end(out);

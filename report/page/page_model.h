@@ -87,6 +87,10 @@ int page_model_build(const struct np_analysis *analysis, const struct np_run_pag
 		     struct page_model *ret, struct np_err *err) NP_MUST_USE;
 void page_model_release(struct page_model *model);
 
+/* What memory snapshots beside the profiles have; nothing without any. */
+int page_put_snapshots(struct np_jsonout *out, const struct np_memory *memory, bool anonymous,
+		       struct np_err *err) NP_MUST_USE;
+
 /* The data as one JSON object. */
 int page_put_data(struct np_jsonout *out, const struct page_model *model,
 		  const struct np_run_page_options *options, struct np_err *err) NP_MUST_USE;

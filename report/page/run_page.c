@@ -193,7 +193,8 @@ static int keep(struct np_run_page *page, const struct np_analysis *analysis,
 	int rc = run ? NP_OK : NP_E_NOMEM;
 
 	if (rc == NP_OK && options->anonymous)
-		rc = page_aliases_find(analysis->run, options->input, options->base, &aliases, err);
+		rc = page_aliases_find(analysis->run, analysis->memory, options->input,
+				       options->base, &aliases, err);
 	if (rc == NP_OK && options->anonymous)
 		put_anonymous(&anonymous, json, &aliases);
 	page_aliases_release(&aliases);

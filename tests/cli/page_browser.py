@@ -16,7 +16,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 
-page, cluster_path, chinese, hostile, scratch, compared, advised, phased = sys.argv[1:9]
+page, cluster_path, chinese, hostile, scratch, compared, advised, phased, remembered = sys.argv[1:10]
 seen = 0
 
 
@@ -203,6 +203,21 @@ def look_at_many(driver, text, data):
     check("marks", driver.execute_script("return window.npuprofCharts.heat.marks"), count * columns)
 
 
+def look_at_memory(driver):
+    open_page(driver, remembered)
+    charts = driver.execute_script("return window.npuprofCharts")
+    ranks = data_of(remembered)[1]["snapshots"]["ranks"]
+    check("bars of ranks, two each", len(driver.find_elements(By.CSS_SELECTOR, "#chart-memory-ranks rect.mark")), 2 * charts["memory-ranks"]["marks"])
+    check("peaks of ranks", sorted(charts["memory-ranks"]["values"]), sorted([each["rank"], each["peak_reserved_bytes"]] for each in ranks))
+    check("blocks of the map", len(driver.find_elements(By.CSS_SELECTOR, "#chart-memory-map rect.mark")), charts["memory-map"]["marks"])
+    check("curves", len(driver.find_elements(By.CSS_SELECTOR, "#chart-memory-curve path")), 2)
+    check("the leak is said", "metrics.py:17:remember" in driver.find_element(By.ID, "memory").text)
+    select = driver.find_element(By.ID, "memory-rank")
+    select.find_elements(By.TAG_NAME, "option")[1].click()
+    check("another rank is drawn", driver.execute_script("return window.npuprofCharts")["memory-curve"]["values"][0][0], 1)
+    check("what fills its peak", len(driver.find_elements(By.CSS_SELECTOR, "#chart-memory-groups rect.mark")), driver.execute_script("return window.npuprofCharts")["memory-groups"]["marks"])
+
+
 driver = start()
 try:
     with open(cluster_path, encoding="utf-8") as file:
@@ -215,6 +230,7 @@ try:
     look_at_hostile(driver)
     look_at_difference(driver)
     look_at_phases(driver)
+    look_at_memory(driver)
     open_page(driver, advised)
     check("first section of advisor", driver.find_element(By.CSS_SELECTOR, "main > section").get_attribute("id"), "findings")
     look_at_many(driver, text, data)

@@ -17,6 +17,9 @@ run "$synth" -q -o "$work/base" --ranks 4 --tp 2 --pp 2 --dp 1 --steps 3 --layer
 run "$synth" -q -o "$work/phases" --ranks 2 --steps 2 --layers 2 --layout verl
 run "$npuprof" report -q -d "$work/phases" -o "$work/phases.html"
 expect_exit 0
+run "$synth" -q -o "$work/memory" --ranks 4 --pp 2 --steps 4 --layers 2 --snapshot --leak 1:3000000 --fragment 0:41943040
+run "$npuprof" report -q -d "$work/memory" -o "$work/memory.html"
+expect_exit 0
 while read -r db; do
 	sqlite3 "$db" "UPDATE STRING_IDS SET value = '</script><img src=x onerror=alert(1)>' || char(1,10)
 		|| replace(hex(zeroblob(5000)), '00', 'ab') WHERE value LIKE 'MatMul%'"
@@ -27,9 +30,9 @@ expect_exit 0
 behaviour 'charts have the marks and values of the analysis, and answer to pointer and keyboard'
 run env HOME="$work" /usr/bin/python3 "$NPUPROF_SOURCE/tests/cli/page_browser.py" "$work/page.html" \
 	"$work/cluster.json" "$work/zh.html" "$work/hostile.html" "$work" "$work/compare.html" "$work/advisor.html" \
-	"$work/phases.html"
+	"$work/phases.html" "$work/memory.html"
 expect_exit 0
-expect_stdout_has 'seen 63'
+expect_stdout_has 'seen 72'
 expect_equal "$(wc -l <"$work/stdout")" 1
 
 behaviour 'colours that stand beside each other differ for people who see fewer of them'

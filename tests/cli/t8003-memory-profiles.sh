@@ -149,7 +149,7 @@ run "$npuprof" memory -f csv --table np_memory_rank --ranks 0 "$work/db"
 expect_stdout_has 'file,rank,device,source,role' ',0,0,profile,'
 run "$npuprof" memory -f csv -o "$work/csv" "$work/db"
 expect_equal "$(cd "$work/csv" && echo *)" \
-	'np_memory_component.csv np_memory_curve.csv np_memory_group.csv np_memory_leak.csv np_memory_rank.csv np_memory_whatif.csv'
+	'np_memory_block.csv np_memory_component.csv np_memory_curve.csv np_memory_group.csv np_memory_leak.csv np_memory_mark.csv np_memory_rank.csv np_memory_whatif.csv'
 run "$npuprof" memory -f csv --table np_memory "$work/db"
 expect_exit 2
 expect_stderr_has 'there is no table' 'np_memory_group'

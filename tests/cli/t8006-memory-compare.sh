@@ -56,6 +56,40 @@ run "$npuprof" memory -q -f csv --table np_memory_rank "$work/new/memory_snapsho
 expect_equal "$(sqlite3 "$db" 'SELECT peak_allocated_bytes FROM np_memory_rank ORDER BY rank')" \
 	"$(python3 -c 'import csv, sys; print("\n".join(r["peak_allocated_bytes"] for r in csv.DictReader(open(sys.argv[1]))))' "$work/stdout")"
 
+behaviour 'the page has curves, marks, what fills the peak and the blocks then; a timeline has them by event'
+run "$npuprof" report -q -d "$work/new" -o "$work/page.html"
+expect_exit 0
+run "$npuprof" timeline -q -d "$work/new" -o "$work/trace.json"
+expect_exit 0
+run "$npuprof" memory -q -f json "$work/new/memory_snapshot"
+cat >"$work/seen.py" <<'PYTHON'
+import json, re, sys
+page, trace, memory = open(sys.argv[1]).read(), json.load(open(sys.argv[2])), json.load(open(sys.argv[3]))["ranks"]
+s = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S).group(1))["snapshots"]
+print([r["peak_reserved_bytes"] for r in s["ranks"]] == [r["peak_reserved"]["bytes"] for r in memory])
+for of, r in enumerate(memory):
+    points = [p for p in s["curve"] if p[0] == of]
+    marks = {m[2]: (m[1], m[3]) for m in s["marks"] if m[0] == of}
+    groups = [(g["what"], g["bytes"]) for g in s["groups"] if g["of"] == of]
+    if max(p[2] for p in points) != r["peak_allocated"]["bytes"] or marks["peak allocated"] != (r["peak_allocated"]["event"], r["peak_allocated"]["bytes"]) \
+            or groups != [(g["what"], g["bytes"]) for g in r["at"]["groups"]]: print("rank", r["rank"])
+most = memory[s["map_of"]]
+print(most["rank"], sum(b["bytes"] for b in s["blocks"]) == most["at"]["reserved_bytes"],
+      sum(b["bytes"] for b in s["blocks"] if b["state"] == "free") == most["at"]["free_bytes"],
+      {w: sum(b["bytes"] for b in s["blocks"] if b["what"] == w) for w in {b["what"] for b in s["blocks"]} - {None}} == {g["what"]: g["bytes"] for g in most["at"]["groups"]})
+# Each event is a microsecond in a process that says so.
+of = {e["pid"]: e["args"]["name"] for e in trace if e["name"] == "process_name" and "snapshot" in e["args"]["name"]}
+print(len(of), all("not time" in name for name in of.values()))
+leak = [e for e in trace if e.get("cat") == "memory" and e["pid"] in of and e["name"] == "metrics.py:17:remember"]
+print(len(leak), {e["args"]["bytes"] for e in leak}, {e["args"]["freed"] for e in leak}, {of[e["pid"]].split(":")[0] for e in leak})
+peaks = [max(e["args"]["value"] for e in trace if e["ph"] == "C" and e["pid"] == pid and e["name"] == "memory reserved") for pid in sorted(of)]
+print(peaks == [r["peak_reserved"]["bytes"] for r in memory])
+PYTHON
+expect_equal "$(python3 "$work/seen.py" "$work/page.html" "$work/trace.json" "$work/stdout" 2>&1)" \
+	$'True\n2 True True True\n4 True\n5 {3000320} {\'never\'} {\'memory snapshot of rank 1\'}\nTrue'
+run "$npuprof" report -q --anonymize -d "$work/new" -o "$work/anonymous.html"
+expect 'an anonymous page has no names of stacks or files' sh -c "! grep -qE 'metrics.py|vocab.py|model.py|pickle' '$work/anonymous.html'"
+
 behaviour 'rules name the leak, the setting and the stage; without snapshots they have nothing to say'
 run "$npuprof" advisor -q -f json -d "$work/new"
 ids=$(python3 -c 'import json, sys; print(*sorted(f["rule"] for f in json.load(open(sys.argv[1]))["findings"] if f["rule"].startswith("memory")))' "$work/stdout")

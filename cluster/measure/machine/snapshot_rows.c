@@ -14,6 +14,9 @@ void np_memory_free(struct np_memory *memory)
 	np_vec_release(&memory->curve);
 	np_vec_release(&memory->leaks);
 	np_vec_release(&memory->whatif);
+	np_vec_release(&memory->marks);
+	np_vec_release(&memory->blocks);
+	np_vec_release(&memory->largest);
 	np_arena_free(memory->arena);
 	free(memory);
 }
