@@ -321,6 +321,48 @@ static int measure_errors(struct fit *fit, struct hist_two_way *ret, struct np_e
 	return NP_OK;
 }
 
+/*
+ * What tells a role from the machine that it is mostly on are the observations in which one of them
+ * is without the other. Where these are few, leaving out a part of the runs changes little and says
+ * little: an effect is known no better than by what is left of so many.
+ */
+static int floor_errors(struct fit *fit, enum dimension by, double spread,
+			struct hist_effect *effects, struct np_err *err)
+{
+	enum dimension other = by == BY_ROLE ? BY_MACHINE : BY_ROLE;
+	uint32_t *met = calloc(fit->index[other].count + 1, sizeof(*met));
+
+	if (!met)
+		return np_fail_nomem(err, "effects");
+	for (size_t i = 0; i < fit->index[by].count; i++) {
+		const struct index *own = &fit->index[by];
+		uint32_t mostly = 0;
+		uint32_t most = 0;
+		uint32_t apart;
+		double least;
+
+		for (uint32_t j = own->first[i]; j < own->first[i + 1]; j++) {
+			uint32_t with = number_of(&fit->list[own->order[j]], other);
+
+			if (++met[with] > most) {
+				most = met[with];
+				mostly = with;
+			}
+		}
+		for (uint32_t j = own->first[i]; j < own->first[i + 1]; j++)
+			met[number_of(&fit->list[own->order[j]], other)] = 0;
+		apart = (uint32_t)effects[i].count - most + fit->index[other].first[mostly + 1] -
+			fit->index[other].first[mostly] - most;
+		if (!effects[i].told || apart == 0)
+			continue;
+		least = spread * sqrt(1 / (double)apart + 1 / (double)effects[i].count);
+		if (isfinite(effects[i].error) && effects[i].error < least)
+			effects[i].error = least;
+	}
+	free(met);
+	return NP_OK;
+}
+
 static void release(struct fit *fit)
 {
 	for (int by = 0; by < DIMENSIONS; by++) {
@@ -367,6 +409,10 @@ int hist_two_way_fit(const struct hist_observation *list, size_t count,
 		if (fit.parts >= PARTS_LEAST)
 			rc = measure_errors(&fit, &found, err);
 	}
+	if (rc == NP_OK)
+		rc = floor_errors(&fit, BY_ROLE, found.spread, found.roles, err);
+	if (rc == NP_OK)
+		rc = floor_errors(&fit, BY_MACHINE, found.spread, found.machines, err);
 	release(&fit);
 	if (rc == NP_OK)
 		*ret = found;

@@ -168,12 +168,17 @@ mv old.jsonl watch.jsonl
 
 behaviour 'a disk that is full is borne, and what could not be written comes later'
 mkdir store other
+cp -a in/w1 other/
 "$npuprof" watch other --store store/runs.db --settle 0 --interval 1 >out 2>err &
 pid=$!
-rmdir store
+for ((i = 0; i < 300; i++)); do
+	[[ -s out ]] && break
+	sleep 0.1
+done
+rm -r store
 touch store # nothing can be written below it
 make in/w5 --ranks 1 --seed 25
-cp -r in/* other/
+cp -a in/w[2-5] other/
 for ((i = 0; i < 300; i++)); do
 	grep -q 'it is tried again' err && break
 	sleep 0.1
