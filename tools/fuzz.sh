@@ -78,6 +78,8 @@ for target; do
 			covered=$now
 			since=$SECONDS
 		fi
+		# Who begins with an input that fails would do nothing else.
+		[[ -z $(find "$crashes" -type f) ]] || break
 		[[ $((SECONDS - begin)) -lt $least || $((SECONDS - since)) -lt $quiet ]] || break
 	done
 	count=$(find "$crashes" -type f | wc -l)

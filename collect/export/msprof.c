@@ -271,7 +271,7 @@ static int set_marker(const char *prof, bool at_work, struct np_err *err)
 	if (!path)
 		return np_fail_nomem(err, prof);
 	if (at_work)
-		fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0640);
+		fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
 	else if (unlink(path) < 0 && errno != ENOENT)
 		rc = np_fail(err, NP_E_IO, "cannot remove '%s': %s", path, strerror(errno));
 	if (at_work && fd < 0)

@@ -19,7 +19,7 @@
 #define LOG_NAME  "npuprof_export.log"
 
 /* Profiles are not for everybody. */
-#define OUTPUT_MODE 0750
+#define OUTPUT_MODE 0777
 
 /* --- freshness ------------------------------------------------------------------------------- */
 
@@ -322,7 +322,7 @@ static int put_in_place(const struct export_work *work, struct np_err *err)
 /* Two exports of one rank would spoil each other's files. The lock ends with this process. */
 static int lock_log(const char *path, const char *dir, int *ret, struct np_err *err)
 {
-	int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+	int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666);
 
 	if (fd < 0)
 		return np_fail(err, NP_E_IO, "cannot write '%s': %s", path, strerror(errno));

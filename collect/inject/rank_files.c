@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collect/place.h"
 #include "inject.h"
 #include "npuprof/jsonout.h"
 #include "npuprof/realtime.h"
@@ -32,16 +33,17 @@ int np_rank_dir_make(struct np_inject *inject, struct np_err *err)
 	np_ns now = np_moment_now().realtime;
 	int problem;
 
-	(void)mkdir(window->base, 0750);
+	if (np_place_make(window->base, err) < 0)
+		return NP_E_IO;
 	do {
 		if (!name_dir(inject, now))
 			return np_fail(err, NP_E_IO, "cannot tell the local time");
-		if (mkdir(window->dir, 0750) == 0)
+		if (mkdir(window->dir, 0755) == 0)
 			return NP_OK;
 		problem = errno;
 		now += 1000000; /* a window of the same millisecond has the name */
 	} while (problem == EEXIST);
-	np_fail(err, NP_E_IO, "cannot make directory '%s': %s", window->dir, strerror(problem));
+	np_fail(err, NP_E_IO, "cannot make the directory '%s': %s", window->dir, strerror(problem));
 	window->dir[0] = '\0';
 	return NP_E_IO;
 }
@@ -312,29 +314,6 @@ static void write_metadata(struct np_jsonout *out, const struct np_inject *injec
 	np_jsonout_end(out);
 }
 
-/* A reader sees the old file or the new one. */
-static int replace_file(const char *dir, const char *name, const struct np_buf *text,
-			struct np_err *err)
-{
-	char path[4600];
-	char temporary[4610];
-	FILE *file;
-	bool good;
-
-	(void)snprintf(path, sizeof(path), "%s/%s", dir, name);
-	(void)snprintf(temporary, sizeof(temporary), "%s.tmp", path);
-	file = fopen(temporary, "we");
-	if (!file)
-		return np_fail(err, NP_E_IO, "cannot write '%s': %s", temporary, strerror(errno));
-	good = fwrite(text->text, 1, text->length, file) == text->length;
-	if (fclose(file) != 0)
-		good = false;
-	if (good && rename(temporary, path) == 0)
-		return NP_OK;
-	(void)unlink(temporary);
-	return np_fail(err, NP_E_IO, "cannot write '%s': %s", path, strerror(errno));
-}
-
 static int write_file(const struct np_inject *inject, const char *name,
 		      void (*write)(struct np_jsonout *out, const struct np_inject *inject),
 		      struct np_err *err)
@@ -346,7 +325,10 @@ static int write_file(const struct np_inject *inject, const char *name,
 	write(&out, inject);
 	rc = np_jsonout_finish(&out, err);
 	if (rc == NP_OK)
-		rc = replace_file(inject->window.dir, name, &out.buf, err);
+		rc = np_place_write(
+			inject->window.dir, name,
+			(struct np_place_bytes){ .bytes = out.buf.text, .length = out.buf.length },
+			NP_PLACE_OUTPUT, err);
 	np_jsonout_release(&out);
 	return rc;
 }

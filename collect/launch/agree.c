@@ -14,6 +14,7 @@
 #include "cli/command/launcher.h"
 #include "collect/launch/backend/backend.h"
 #include "collect/launch/plan/find.h"
+#include "collect/place.h"
 #include "collect/rank_list.h"
 #include "npuprof/ranges.h"
 #include "npuprof/text.h"
@@ -176,26 +177,18 @@ static int make_dirs(const char *path, struct np_err *err)
 			continue;
 		memcpy(part, path, i);
 		part[i] = '\0';
-		if (mkdir(part, 0750) < 0 && errno != EEXIST)
+		if (mkdir(part, 0777) < 0 && errno != EEXIST)
 			return fail_path(err, "make the directory", part);
 	}
 	return NP_OK;
 }
 
-/* Write and flush a file, and leave it there. */
-static int write_file(const char *path, struct np_err *err)
+/* Write and flush a file of the job, and leave it there. */
+static int write_file(const struct np_job *job, const char *name, struct np_err *err)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
-	bool written;
+	const struct np_place_bytes text = { .bytes = "npuprof\n", .length = 8, .durable = true };
 
-	if (fd < 0)
-		return fail_path(err, "write", path);
-	written = write(fd, "npuprof\n", 8) == 8 && fsync(fd) == 0;
-	if (!written)
-		(void)fail_path(err, "write", path);
-	if (close(fd) < 0 && written)
-		return fail_path(err, "write", path);
-	return written ? NP_OK : NP_E_IO;
+	return np_place_write(job->root, name, text, NP_PLACE_CONTROL, err);
 }
 
 static void nonce_path(const struct np_job *job, char *path, size_t size)
@@ -215,7 +208,6 @@ static bool is_waiting(const struct np_job *job)
 static int make_root(struct np_job *job, struct np_err *err)
 {
 	char real[PATH_MAX];
-	char nonce[PATH_MAX];
 	int rc;
 
 	if (strpbrk(job->plan.save_path, BAD_CHARACTERS))
@@ -234,7 +226,7 @@ static int make_root(struct np_job *job, struct np_err *err)
 	if (rc < 0)
 		return rc;
 	(void)snprintf(job->root, sizeof(job->root), "%s/%s", job->plan.save_path, job->plan.job);
-	if (mkdir(job->root, 0750) < 0 && !is_waiting(job)) {
+	if (mkdir(job->root, 0755) < 0 && !is_waiting(job)) {
 		rc = errno != EEXIST ? fail_path(err, "make the directory", job->root)
 				     : np_fail(err, NP_E_IO,
 					       "'%.380s' is there already: another job has this "
@@ -243,8 +235,10 @@ static int make_root(struct np_job *job, struct np_err *err)
 		job->root[0] = '\0'; /* it is not ours to remove */
 		return rc;
 	}
-	nonce_path(job, nonce, sizeof(nonce));
-	return write_file(nonce, err);
+	rc = write_file(job, NONCE, err);
+	if (rc < 0 && np_place_make(job->root, NULL) < 0)
+		job->root[0] = '\0'; /* likewise */
+	return rc;
 }
 
 /* Launchers that cannot talk to each other: rank 0 makes it, the others come to the same place. */
@@ -335,6 +329,7 @@ static int check_application(const struct np_job *job, struct np_buf *doubts, st
 
 static int check_directory(struct np_job *job, struct np_err *err)
 {
+	char name[64];
 	char probe[PATH_MAX];
 	char nonce[PATH_MAX];
 	int rc;
@@ -344,9 +339,11 @@ static int check_directory(struct np_job *job, struct np_err *err)
 		return rc;
 	nonce_path(job, nonce, sizeof(nonce));
 	job->shared = access(nonce, F_OK) == 0;
-	(void)snprintf(probe, sizeof(probe), "%s/.npuprof-probe-%d", job->root, job->rank);
-	rc = write_file(probe, err);
-	(void)unlink(probe);
+	(void)snprintf(name, sizeof(name), ".npuprof-probe-%d", job->rank);
+	(void)snprintf(probe, sizeof(probe), "%s/%s", job->root, name);
+	rc = write_file(job, name, err);
+	if (rc == NP_OK)
+		(void)unlink(probe);
 	return rc;
 }
 

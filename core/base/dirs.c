@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <ftw.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* Directories that nftw() keeps open at a time. */
 #define OPEN_DIRECTORIES 16
@@ -41,9 +42,57 @@ int np_make_dirs_as(const char *path, unsigned mode, struct np_err *err)
 	return NP_OK;
 }
 
+/* Is it of another user, whom who may write there has let in with everybody else? */
+static bool is_of_others(const struct stat *info, const char *above)
+{
+	struct stat directory;
+
+	return info->st_uid != geteuid() && info->st_uid != 0 && stat(above, &directory) == 0 &&
+	       directory.st_mode & S_IWOTH && info->st_uid != directory.st_uid;
+}
+
+/*
+ * Where everybody may write, a directory or a link of another user may have been put there for us
+ * to write into. One of whoever owns the directory above it is no worse than that; a directory
+ * above that the user has named is the user's choice, but no link of others.
+ */
+static bool is_planted(const char *path)
+{
+	char *copy = strdup(path);
+	size_t length = strlen(path);
+	bool planted = false;
+
+	for (int part = 0; copy && part < 2 && length > 0 && !planted; part++) {
+		struct stat info;
+		char *name;
+		bool found;
+
+		while (length > 1 && copy[length - 1] == '/')
+			length--;
+		copy[length] = '\0';
+		found = lstat(copy, &info) == 0 && (part == 0 || S_ISLNK(info.st_mode));
+		name = strrchr(copy, '/');
+		length = name ? (size_t)(name - copy) + (name == copy) : 0;
+		copy[length] = '\0';
+		planted = found && is_of_others(&info, length ? copy : ".");
+		if (length == 1 && copy[0] == '/')
+			break;
+	}
+	free(copy);
+	return planted;
+}
+
 int np_make_dirs(const char *path, struct np_err *err)
 {
-	return np_make_dirs_as(path, 0777, err);
+	int rc = is_planted(path) ? NP_E_IO : np_make_dirs_as(path, 0777, err);
+
+	if (is_planted(path))
+		rc = np_fail(
+			err, NP_E_IO,
+			"'%s' belongs to another user, in a directory that everybody may write: "
+			"nothing is written there",
+			path);
+	return rc;
 }
 
 static int remove_one(const char *path, const struct stat *status, int type, struct FTW *place)

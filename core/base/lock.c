@@ -100,9 +100,22 @@ static int fail_held(int fd, const char *path, np_ns wait_ns, struct np_err *err
 		       *text ? text : "another process", (int)(wait_ns / 1000000000));
 }
 
+/* Is it a file that npuprof makes, with one name? Whatever else has the name is not written to. */
+static bool is_lock(int fd)
+{
+	char text[8] = "";
+	struct stat info;
+
+	return fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink <= 1 &&
+	       (info.st_size == 0 || (pread(fd, text, sizeof(text), 0) == (ssize_t)sizeof(text) &&
+				      memcmp(text, "process ", sizeof(text)) == 0));
+}
+
 /* 1: locked, 0: try again, -1: there are no locks here */
 static int try_lock(int fd, const char *path)
 {
+	if (!is_lock(fd))
+		return -1;
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return errno == EWOULDBLOCK || errno == EINTR ? 0 : -1;
 	return is_current(fd, path) ? 1 : 0;
@@ -115,7 +128,7 @@ static int wait_for(const char *directory, const char *path, np_ns wait_ns, int 
 	np_ns end = np_steady_ns() + wait_ns;
 
 	for (;;) {
-		int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+		int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
 		int locked = fd < 0 ? -1 : try_lock(fd, path);
 
 		if (locked > 0) {

@@ -4,7 +4,10 @@
 
 #include "npuprof/vec.h"
 
-/* Make a directory and those above it, as far as they do not exist. */
+/*
+ * Make a directory and those above it, as far as they do not exist. NP_E_IO also for one of another
+ * user, or a link of his, in a directory that everybody may write.
+ */
 int np_make_dirs(const char *path, struct np_err *err) NP_MUST_USE;
 /* Likewise, with these permissions. */
 int np_make_dirs_as(const char *path, unsigned mode, struct np_err *err) NP_MUST_USE;

@@ -229,9 +229,11 @@ make_denier() {
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 int open(const char *path, int flags, ...)
 {
@@ -250,6 +252,29 @@ int open(const char *path, int flags, ...)
 		return -1;
 	}
 	return real(path, flags, mode);
+}
+
+int openat(int dir, const char *path, int flags, ...)
+{
+	int (*real)(int, const char *, int, ...) = (int (*)(int, const char *, int, ...))dlsym(RTLD_NEXT, "openat");
+	const char *rank = getenv(getenv("TEST_RANK") ? "TEST_RANK" : "OMPI_COMM_WORLD_RANK");
+	const char *denied = getenv("TEST_DENIED");
+	char link[64], place[4096];
+	ssize_t length;
+	va_list args;
+	mode_t mode;
+
+	va_start(args, flags);
+	mode = flags & O_CREAT ? va_arg(args, mode_t) : 0;
+	va_end(args);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
+	length = readlink(link, place, sizeof(place) - 1);
+	place[length > 0 ? length : 0] = 0;
+	if (rank && denied && strcmp(rank, "1") == 0 && (flags & O_CREAT) && strncmp(place, denied, strlen(denied)) == 0) {
+		errno = EACCES;
+		return -1;
+	}
+	return real(dir, path, flags, mode);
 }
 C
 	${CC:-cc} -shared -fPIC -o "$work/deny.so" "$work/deny.c" -ldl 2>"$work/stderr"

@@ -169,7 +169,7 @@ expect_rank_file_has '"state": "failed"' '"call": "aclprofStart", "code": 500005
 behaviour 'nor does a directory that cannot be written'
 launch dir=/proc/nowhere step_start=2 step_end=4 -- "$app" --mark=npuprof 6
 expect_exit 0
-expect_stdout_has 'PROF_ERROR -1 -1 cannot make directory' 'trained'
+expect_stdout_has 'PROF_ERROR -1 -1 cannot make the directory' 'trained'
 
 behaviour 'nor does a configuration that cannot be read'
 launch level=9 -- "$app" --mark=npuprof 6

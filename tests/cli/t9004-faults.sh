@@ -24,6 +24,12 @@ run env TMPDIR="$work" python3 "$faults" "$NPUPROF_BUILD" -j2 "${part[@]}"
 expect_exit 0
 expect_stdout_has '; 0 wrong'
 
+behaviour 'what attacks came up with is in no pattern: all of it'
+run env TMPDIR="$work" python3 "$faults" "$NPUPROF_BUILD" -j2 --only '^odd/'
+expect_exit 0
+expect_stdout_has '; 0 wrong'
+expect 'an event that is there twice counts once' sh -c "python3 '$faults' '$NPUPROF_BUILD' --only '^odd/text/trace-twice' -v | grep -q 'count once'"
+
 behaviour 'a rank that cannot be loaded has no clock in the manifest: nothing of it is looked at'
 run env TMPDIR="$work" python3 "$faults" "$NPUPROF_BUILD" --only '^bytes/(msmonitor/.*one-byte|msmonitor-jsonl/.*cut-10|msprof-text/msprof_w.json/cut-50)'
 expect_exit 0

@@ -486,6 +486,9 @@ def odd_faults():
     for name, *sql in (
             ('task-ids-twice', 'UPDATE TASK SET globalTaskId = 5 WHERE rowid IN (6, 7, 8)'),
             ('step-ids-twice', 'UPDATE STEP_TIME SET id = 10 WHERE id = 11'),
+            ('steps-exchanged', 'UPDATE STEP_TIME SET id = 21 - id WHERE id IN (10, 11)'),
+            ('steps-overlap', 'UPDATE STEP_TIME SET endNs = endNs + (endNs - startNs) / 3 WHERE id = 10'),
+            ('one-kernel-gone', 'DELETE FROM COMPUTE_TASK_INFO WHERE globalTaskId = (SELECT max(globalTaskId) FROM COMPUTE_TASK_INFO)'),
             ('half-of-tasks', 'DELETE FROM TASK WHERE rowid % 2 = 0'),
             ('one-operator-gone', 'DELETE FROM COMMUNICATION_OP WHERE opId = (SELECT max(opId) FROM COMMUNICATION_OP)'),
             ('types-of-nobody', 'UPDATE TASK SET taskType = 999999'),
@@ -497,6 +500,7 @@ def odd_faults():
         yield Fault('odd/db/' + name, 'db', lambda t, s=sql: t.sql(DB, *s))
     yield Fault('odd/db/no-session', 'db', lambda t: t.sql(DB, 'UPDATE SESSION_TIME_INFO SET startTimeNs = 0, endTimeNs = 0'), 'same')
     yield Fault('odd/text/kernels-twice', 'text', lambda t: t.bytes(r'kernel_details\.csv', lambda d: d + d.split(b'\n', 1)[1]))
+    yield Fault('odd/text/trace-twice', 'text', lambda t: t.bytes(r'trace_view\.json', lambda d: json.dumps(json.loads(d) * 2).encode()))
 
 
 FAMILIES = [db_values, db_tables, analysis_values, file_bytes, text_values, json_values, gz_faults, name_faults, odd_faults]

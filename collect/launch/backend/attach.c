@@ -13,6 +13,7 @@
 
 #include "backend.h"
 #include "collect/launch/output/tree.h"
+#include "collect/place.h"
 #include "msprof.h"
 #include "npuprof/dirs.h"
 #include "npuprof/jsonout.h"
@@ -129,20 +130,13 @@ int np_attach_note_format(const struct np_attach_note *note, struct np_buf *text
 static int write_note_file(const struct np_attach_note *note, const char *dir, struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
-	char path[PATH_MAX];
 	int rc = np_attach_note_format(note, &text, err);
-	bool written;
-	FILE *file;
 
-	(void)snprintf(path, sizeof(path), "%.*s/" NP_RANK_FILE, PATH_MAX - 32, dir);
-	file = rc == NP_OK ? fopen(path, "we") : NULL;
 	if (rc < 0)
 		return rc;
-	written = file && fwrite(text.text, 1, text.length, file) == text.length;
-	if ((file && fclose(file) != 0) || !written)
-		return np_fail(err, NP_E_IO, "cannot write '%.380s': %s", path,
-			       strerrordesc_np(errno));
-	return NP_OK;
+	return np_place_write(dir, NP_RANK_FILE,
+			      (struct np_place_bytes){ .bytes = text.text, .length = text.length },
+			      NP_PLACE_OUTPUT, err);
 }
 
 /* --- windows --------------------------------------------------------------- */
@@ -214,12 +208,12 @@ _Noreturn static void become_msprof(char *const *argv, int input, int log)
 
 static bool start_msprof(struct np_attach *window, const struct np_msprof_line *line)
 {
-	char path[PATH_MAX];
+	struct np_err err = NP_ERR_INIT;
 	int ends[2];
-	int log;
+	int log = np_place_append(line->dir, LOG_NAME, NP_PLACE_OUTPUT, &err);
 
-	(void)snprintf(path, sizeof(path), "%.*s/" LOG_NAME, PATH_MAX - 32, line->dir);
-	log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+	if (log < 0)
+		np_job_warn("%s", err.text);
 	if (log < 0 || pipe2(ends, O_CLOEXEC) < 0) {
 		if (log >= 0)
 			(void)close(log);

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collect/place.h"
 #include "npuprof/json.h"
 #include "npuprof/text.h"
 #include "torch.h"
@@ -27,27 +28,14 @@ enum {
 /* --- before the start ----------------------------------------------------- */
 
 /* Written beside and renamed: the launchers of a host write the same file. */
-static int write_module(const char *dir, int rank, struct np_err *err)
+static int write_module(const char *dir, struct np_err *err)
 {
-	char path[PATH_MAX];
-	char temporary[PATH_MAX];
-	FILE *file;
-	bool written;
+	const struct np_place_bytes text = { .bytes = memory_history_py,
+					     .length = memory_history_py_size };
 
-	(void)snprintf(path, sizeof(path), "%.*s/sitecustomize.py", PATH_MAX - 64, dir);
-	(void)snprintf(temporary, sizeof(temporary), "%.*s/.sitecustomize.%d", PATH_MAX - 64, dir,
-		       rank);
-	if (mkdir(dir, 0750) < 0 && errno != EEXIST)
-		return np_fail(err, NP_E_IO, "cannot make the directory '%.380s': %s", dir,
-			       strerrordesc_np(errno));
-	file = fopen(temporary, "we");
-	written = file && fwrite(memory_history_py, 1, memory_history_py_size, file) ==
-				  memory_history_py_size;
-	written = file && fclose(file) == 0 && written;
-	if (!written || rename(temporary, path) < 0)
-		return np_fail(err, NP_E_IO, "cannot write '%.380s': %s", path,
-			       strerrordesc_np(errno));
-	return NP_OK;
+	if (np_place_make(dir, err) < 0)
+		return NP_E_IO;
+	return np_place_write(dir, "sitecustomize.py", text, NP_PLACE_CONTROL, err);
 }
 
 /* A launcher of one rank has decided; ranks that are found decide themselves. */
@@ -103,7 +91,7 @@ int np_memory_history_begin(const struct np_job *job, const char *dir, struct np
 	if (job->plan.memory_start < 0)
 		return NP_OK;
 	(void)snprintf(module, sizeof(module), "%.*s/python", PATH_MAX - 16, dir);
-	rc = write_module(module, job->rank, err);
+	rc = write_module(module, err);
 	if (rc == NP_OK)
 		rc = set_path(env, module, err);
 	if (rc < 0)

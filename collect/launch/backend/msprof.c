@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collect/place.h"
+
 /* A rank directory as torch_npu names it, so that all tools find what msprof puts into it. */
 static int make_dir(const struct np_job *job, int32_t rank, int pid, const char *base, char *dir,
 		    struct np_err *err)
@@ -18,27 +20,23 @@ static int make_dir(const struct np_job *job, int32_t rank, int pid, const char 
 	struct timespec now;
 	struct tm local;
 	char stamp[32];
-	char path[PATH_MAX];
-	FILE *file;
+	char name[64];
+	char info[64];
+	struct np_place_bytes text = { .bytes = info };
 
 	(void)clock_gettime(CLOCK_REALTIME, &now);
 	(void)localtime_r(&now.tv_sec, &local);
 	(void)strftime(stamp, sizeof(stamp), "%Y%m%d%H%M%S", &local);
 	(void)snprintf(dir, NP_RECORD_DIR, "%.*s/%.200s_%d_%s%03ld_ascend_pt", PATH_MAX - 400, base,
 		       host->name, pid, stamp, now.tv_nsec / 1000000);
-	if ((mkdir(base, 0750) < 0 && errno != EEXIST) || mkdir(dir, 0750) < 0)
+	if (np_place_make(base, err) < 0)
+		return NP_E_IO;
+	if (mkdir(dir, 0755) < 0)
 		return np_fail(err, NP_E_IO, "cannot make the directory '%.380s': %s", dir,
 			       strerrordesc_np(errno));
-	(void)snprintf(path, sizeof(path), "%.*s/profiler_info_%d.json", PATH_MAX - 64, dir,
-		       (int)rank);
-	file = fopen(path, "we");
-	if (!file || fprintf(file, "{\"rank_id\": %d}\n", (int)rank) < 0) {
-		if (file)
-			(void)fclose(file);
-		return np_fail(err, NP_E_IO, "cannot write '%.380s': %s", path,
-			       strerrordesc_np(errno));
-	}
-	return fclose(file) == 0 ? NP_OK : np_fail(err, NP_E_IO, "cannot write '%.380s'", path);
+	(void)snprintf(name, sizeof(name), NP_INFO_FILE_FORMAT, (int)rank);
+	text.length = (size_t)snprintf(info, sizeof(info), "{\"rank_id\": %d}\n", (int)rank);
+	return np_place_write(dir, name, text, NP_PLACE_OUTPUT, err);
 }
 
 /* A word, with NUL after it. */

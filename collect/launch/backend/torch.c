@@ -10,6 +10,7 @@
 
 #include "backend.h"
 #include "collect/launch/output/tree.h"
+#include "collect/place.h"
 #include "memory_history.h"
 #include "npuprof/dirs.h"
 #include "npuprof/realtime.h"
@@ -255,10 +256,8 @@ int np_torch_begin(struct np_backend *backend, struct np_env *env, struct np_err
 				    .pace = { .step = NP_UNKNOWN } };
 	(void)snprintf(parent, sizeof(parent), "%s/.torch", job->root);
 	np_torch_name_dir(job, torch->dir, sizeof(torch->dir));
-	if ((mkdir(parent, 0750) < 0 && errno != EEXIST) ||
-	    (mkdir(torch->dir, 0750) < 0 && errno != EEXIST))
-		return np_fail(err, NP_E_IO, "cannot make the directory '%.380s': %s", torch->dir,
-			       strerrordesc_np(errno));
+	if (np_place_make(parent, err) < 0 || np_place_make(torch->dir, err) < 0)
+		return NP_E_IO;
 	if (np_memory_history_begin(job, torch->dir, env, err) < 0)
 		return NP_E_IO;
 	return np_env_set(env, "PROF_CONFIG_PATH", torch->dir, err);
@@ -354,6 +353,7 @@ void np_torch_request(struct np_backend *backend, const struct np_event *event)
 		.dir = dir,
 		.ranks = ranks,
 	};
+	struct np_err err = NP_ERR_INIT;
 	int count;
 
 	torch->wait_ms = event->wait_ms;
@@ -365,7 +365,8 @@ void np_torch_request(struct np_backend *backend, const struct np_event *event)
 			ranks[wish.rank_count++] = announced[i];
 	}
 	np_job_name_window(job, event->window, dir, sizeof(dir));
-	(void)mkdir(dir, 0750);
+	if (np_place_make(dir, &err) < 0)
+		np_job_warn("%s", err.text);
 	np_buf_clear(&torch->text);
 	np_torch_format(&job->plan, &wish, &torch->text);
 }

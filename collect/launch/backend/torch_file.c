@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The files of torch_npu's dynamic_profile: the request that is written, the logs that are read. */
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "collect/place.h"
 #include "npuprof/jsonout.h"
 #include "npuprof/text.h"
 #include "torch.h"
@@ -74,41 +71,19 @@ void np_torch_format(const struct np_plan *plan, const struct np_torch_wish *wis
 		np_buf_add_bytes(text, out.buf.text, out.buf.length);
 }
 
-/*
- * Written beside and renamed, so that nobody reads half of it; its time is that of this host's
- * clock, with which torch_npu compares it, and not that of a file server.
- */
-static bool write_config(const struct np_torch *torch)
-{
-	struct timespec times[2];
-	char path[PATH_MAX];
-	char temporary[PATH_MAX];
-	bool written;
-	int fd;
-
-	(void)snprintf(path, sizeof(path), "%.*s/" CONFIG_NAME, PATH_MAX - 64, torch->dir);
-	(void)snprintf(temporary, sizeof(temporary), "%.*s/." CONFIG_NAME, PATH_MAX - 64,
-		       torch->dir);
-	fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
-	if (fd < 0)
-		return false;
-	written = write(fd, torch->text.text, torch->text.length) == (ssize_t)torch->text.length;
-	(void)clock_gettime(CLOCK_REALTIME, &times[0]);
-	times[1] = times[0];
-	written = futimens(fd, times) == 0 && written;
-	written = close(fd) == 0 && written;
-	return written && rename(temporary, path) == 0;
-}
-
+/* Its time is that of this host's clock, with which torch_npu compares it. */
 void np_torch_write_due(struct np_torch *torch)
 {
+	const struct np_place_bytes text = { .bytes = torch->text.text,
+					     .length = torch->text.length,
+					     .local_time = true };
 	int64_t now = (int64_t)time(NULL);
+	struct np_err err = NP_ERR_INIT;
 
 	if (torch->text.length == 0 || now <= torch->written)
 		return;
-	if (!write_config(torch))
-		np_job_warn("cannot write '%s/" CONFIG_NAME "': %s", torch->dir,
-			    strerrordesc_np(errno));
+	if (np_place_write(torch->dir, CONFIG_NAME, text, NP_PLACE_CONTROL, &err) < 0)
+		np_job_warn("%s", err.text);
 	torch->written = now;
 	np_buf_clear(&torch->text);
 }

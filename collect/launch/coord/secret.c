@@ -25,7 +25,7 @@ static int make_file(struct np_secret *secret, const char *directory, const char
 	bool written;
 	int fd;
 
-	if (np_make_dirs_as(directory, 0750, err) < 0)
+	if (np_make_dirs_as(directory, 0777, err) < 0)
 		return NP_E_IO;
 	/* What an earlier job of this name left; somebody else's cannot be removed, or is not
 	 * followed. */

@@ -2,8 +2,7 @@
 /* npuprof_manifest.json: the plan, the hosts and their clocks, and what became of every rank. */
 #include "manifest.h"
 
-#include <errno.h>
-#include <unistd.h>
+#include "collect/place.h"
 
 static void put_clock(struct np_jsonout *out, const struct np_timing_host *host, bool is_reference)
 {
@@ -223,45 +222,20 @@ void np_manifest_format(const struct np_job *job, const struct np_record *record
 	np_jsonout_end(out);
 }
 
-static int write_text(const char *path, const char *text, size_t length, struct np_err *err)
-{
-	FILE *file = fopen(path, "we");
-	bool written;
-
-	if (!file)
-		return np_fail(err, NP_E_IO, "cannot write '%.380s': %s", path,
-			       strerrordesc_np(errno));
-	written = fwrite(text, 1, length, file) == length && fflush(file) == 0 &&
-		  fsync(fileno(file)) == 0;
-	if (fclose(file) != 0 || !written) {
-		(void)unlink(path);
-		return np_fail(err, NP_E_IO, "cannot write '%.380s': %s", path,
-			       strerrordesc_np(errno));
-	}
-	return NP_OK;
-}
-
 int np_manifest_write(const struct np_job *job, const struct np_record *records,
 		      const bool *exported, struct np_err *err)
 {
 	NP_CLEANUP(np_jsonout_release) struct np_jsonout out;
-	NP_CLEANUP(np_buf_release) struct np_buf path = NP_BUF_INIT;
-	NP_CLEANUP(np_buf_release) struct np_buf temporary = NP_BUF_INIT;
 	int rc;
 
 	np_jsonout_init(&out, NULL);
-	np_buf_printf(&path, "%s/" NP_MANIFEST_NAME, job->root);
-	np_buf_printf(&temporary, "%s/." NP_MANIFEST_NAME ".tmp", job->root);
 	np_manifest_format(job, records, exported, &out);
 	rc = np_jsonout_finish(&out, err);
-	if (rc == NP_OK)
-		rc = np_buf_check(&path, err);
-	if (rc == NP_OK)
-		rc = np_buf_check(&temporary, err);
-	if (rc == NP_OK)
-		rc = write_text(temporary.text, out.buf.text, out.buf.length, err);
-	if (rc == NP_OK && rename(temporary.text, path.text) < 0)
-		rc = np_fail(err, NP_E_IO, "cannot write '%.380s': %s", path.text,
-			     strerrordesc_np(errno));
-	return rc;
+	if (rc < 0)
+		return rc;
+	return np_place_write(job->root, NP_MANIFEST_NAME,
+			      (struct np_place_bytes){ .bytes = out.buf.text,
+						       .length = out.buf.length,
+						       .durable = true },
+			      NP_PLACE_OUTPUT, err);
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "collect/launch/plan/plan.h"
+#include "collect/place.h"
 #include "collect/protocol.h"
 #include "collect/rank_list.h"
 #include "npuprof/json.h"
@@ -321,6 +322,11 @@ int np_ctl_ask(const char *dir, const struct np_ctl_request *request, struct np_
 
 	if (rc < 0)
 		return rc;
+	/* What a directory of others says of sockets is not asked. */
+	fd = np_place_open(job, err);
+	if (fd < 0)
+		return fd;
+	(void)close(fd);
 	fd = connect_launcher(job, host, sizeof(host), &why);
 	if (fd < 0 && why.text[0])
 		return np_fail(err, NP_E_IO, "%s", why.text);

@@ -8,6 +8,9 @@
 struct differences {
 	size_t count;
 	char first[256];
+	/* What the file had when it was made, and what of it is not there any more. */
+	np_ns whole;
+	np_ns gone;
 };
 
 static void differ(struct differences *found, const char *quantity, const char *where, int64_t file,
@@ -31,9 +34,14 @@ static void compare_times(struct differences *found, const char *quantity, const
 static void note(struct np_rank *rank, const char *path, const char *table, enum np_source used,
 		 const struct differences *found)
 {
+	enum np_note_kind kind = NP_NOTE_WARNING;
+
 	if (found->count == 0)
 		return;
-	np_note_add(&rank->notes, NP_NOTE_WARNING, rank->id, path, table,
+	/* A trace may have its times rounded; a database has not. */
+	if (used == NP_FROM_RANK_DB)
+		kind = np_note_of_loss((size_t)found->gone, (size_t)found->whole);
+	np_note_add(&rank->notes, kind, rank->id, path, table,
 		    "%zu %s with the %s, which is used; %s", found->count,
 		    found->count == 1 ? "value disagrees" : "values disagree", np_source_name(used),
 		    found->first);
@@ -51,11 +59,26 @@ static const struct np_step_time *find_time(const struct np_rank *rank, np_str s
 	return NULL;
 }
 
+/*
+ * The vendor made its table of the rows of the rank: where that has more work than there is now,
+ * rows are gone. Less is another matter: it counts less of some.
+ */
+static void count_gone(struct differences *found, np_ns file, np_ns derived)
+{
+	if (file == NP_UNKNOWN || derived == NP_UNKNOWN || file < 0)
+		return;
+	found->whole += file;
+	if (file - derived > NP_ROUNDING_NS)
+		found->gone += file - derived;
+}
+
 static void check_step(struct differences *found, const char *where, enum np_form form,
 		       const struct np_step_time *file, const struct np_step_time *derived)
 {
 	np_ns trailing = np_step_trailing(derived, form);
 
+	count_gone(found, file->computing, derived->computing);
+	count_gone(found, file->communication, derived->communication);
 	compare_times(found, "computing", where, file->computing, derived->computing);
 	compare_times(found, "communication_not_overlapped", where,
 		      file->communication_not_overlapped, derived->communication_not_overlapped);

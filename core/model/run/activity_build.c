@@ -318,16 +318,21 @@ static void reopen(struct np_activity_builder *build, np_ns from)
 	}
 }
 
+/* The exposed pieces of the cell; NULL while there is none in any cell. */
+static struct np_exposed *first_piece(const struct np_activity_builder *build)
+{
+	struct np_exposed *pieces = build->activity->exposed.item;
+
+	return pieces ? pieces + build->cell.first_exposed : NULL;
+}
+
 /*
  * The last gap of a piece: how long had the kernel that comes next still to be launched?
  * Where it is not in this part, that is asked again when it is.
  */
 static void ask_host(struct np_activity_builder *build)
 {
-	struct np_exposed *pieces =
-		build->activity->exposed.item
-			? build->activity->exposed.item + build->cell.first_exposed
-			: NULL;
+	struct np_exposed *pieces = first_piece(build);
 
 	for (; build->asked < build->nexts.count; build->asked++) {
 		np_ns *asked = &build->nexts.item[build->asked].asked;
@@ -475,7 +480,7 @@ static size_t main_stream(const struct np_activity_builder *build)
 static void keep_nexts(struct np_activity_builder *build)
 {
 	size_t main = main_stream(build);
-	struct np_exposed *pieces = build->activity->exposed.item + build->cell.first_exposed;
+	struct np_exposed *pieces = first_piece(build);
 
 	for (size_t i = 0; i < build->nexts.count; i++) {
 		np_ns next = build->nexts.item[i].start[main];

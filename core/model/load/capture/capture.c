@@ -4,6 +4,7 @@
 
 #include "npuprof/pattern.h"
 #include "npuprof/steps.h"
+#include "npuprof/text.h"
 
 #include <assert.h>
 
@@ -225,13 +226,108 @@ static int by_host_begin(const void *left, const void *right)
 	return (a->host_begin > b->host_begin) - (a->host_begin < b->host_begin);
 }
 
-void capture_sort_steps(struct capture *capture)
+/* The number that a step goes by; -1 for none. */
+static int64_t step_number(const struct capture *capture, const struct np_step *step)
+{
+	const char *id = step->id == NP_STR_NONE ? "" : np_strtab_text(capture->strings, step->id);
+	int64_t number;
+
+	return np_text_to_int(id, strlen(id), &number) && number >= 0 ? number : -1;
+}
+
+/*
+ * Numbers of steps grow with time. Where marks say otherwise nobody knows which of them are wrong:
+ * every step that stands before one with a smaller number, or behind one with a larger, is left
+ * out.
+ */
+static size_t drop_exchanged(const struct capture *capture, struct np_step *steps, size_t count,
+			     bool *wrong)
+{
+	int64_t largest = -1;
+	int64_t smallest = INT64_MAX;
+	size_t dropped = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		int64_t number = step_number(capture, &steps[i]);
+
+		wrong[i] = number >= 0 && number < largest;
+		largest = number > largest ? number : largest;
+	}
+	for (size_t i = count; i-- > 0;) {
+		int64_t number = step_number(capture, &steps[i]);
+
+		wrong[i] = wrong[i] || (number >= 0 && number > smallest);
+		smallest = number >= 0 && number < smallest ? number : smallest;
+		dropped += wrong[i];
+	}
+	return dropped;
+}
+
+/* Ranges of the user's choice may be called anything. */
+static int check_order(struct capture *capture)
 {
 	struct np_rank *rank = capture->rank;
+	size_t count = rank->steps.count;
+	bool *wrong = count ? calloc(count, sizeof(*wrong)) : NULL;
+	size_t dropped;
+	size_t kept = 0;
+
+	if (count && !wrong)
+		return np_fail_nomem(capture->err, "steps");
+	dropped = drop_exchanged(capture, rank->steps.item, count, wrong);
+	for (size_t i = 0; i < count; i++) {
+		/* Where that is all of them, they are better than none. */
+		if (!wrong[i] || dropped == count)
+			rank->steps.item[kept++] = rank->steps.item[i];
+	}
+	rank->steps.count = kept;
+	free(wrong);
+	if (dropped > 0)
+		np_note_add(&rank->notes, NP_NOTE_SKIPPED, rank->id, capture->path, "steps",
+			    dropped == count
+				    ? "marks of %zu steps are not in the order of their numbers: "
+				      "which figures belong to which is not known"
+				    : "marks of %zu steps are not in the order of their numbers: "
+				      "these steps are left out",
+			    dropped);
+	return NP_OK;
+}
+
+/* One step ends before the next begins. */
+static void check_overlaps(struct capture *capture)
+{
+	const struct np_step *steps = capture->rank->steps.item;
+	const struct np_step *first = NULL;
+	size_t overlaps = 0;
+
+	for (size_t i = 1; i < capture->rank->steps.count; i++) {
+		if (steps[i - 1].host_end > steps[i].host_begin && overlaps++ == 0)
+			first = &steps[i - 1];
+	}
+	if (first)
+		np_note_add(
+			&capture->rank->notes, NP_NOTE_SKIPPED, capture->rank->id, capture->path,
+			"steps",
+			"marks of steps overlap, %zu times, such as step %s with the one behind it:"
+			" what was launched in both counts to the later",
+			overlaps, np_strtab_text(capture->strings, first->id));
+}
+
+int capture_sort_steps(struct capture *capture)
+{
+	struct np_rank *rank = capture->rank;
+	int rc;
 
 	if (rank->steps.count)
 		qsort(rank->steps.item, rank->steps.count, sizeof(rank->steps.item[0]),
 		      by_host_begin);
+	/* The one pseudo step has no number, and ranges of the user's choice have any. */
+	if (rank->steps.count < 2 || capture->choice.pattern)
+		return NP_OK;
+	rc = check_order(capture);
+	if (rc == NP_OK)
+		check_overlaps(capture);
+	return rc;
 }
 
 uint32_t capture_host_step(const struct capture *capture, np_ns start, np_ns end)

@@ -160,8 +160,11 @@ void capture_end(struct capture *capture);
 int capture_add_step(struct capture *capture, np_str id, np_ns host_begin, np_ns host_end)
 	NP_MUST_USE;
 
-/* Sort the steps by the host's time: the order in which launches look for them. */
-void capture_sort_steps(struct capture *capture);
+/*
+ * Sort the steps by the host's time: the order in which launches look for them. Marks that
+ * contradict each other are noted.
+ */
+int capture_sort_steps(struct capture *capture) NP_MUST_USE;
 
 /* A node call launched the tasks of `connection`; their step is the one that holds it all. */
 int capture_launch(struct capture *capture, int64_t connection, np_ns start, np_ns end) NP_MUST_USE;

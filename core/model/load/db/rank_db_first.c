@@ -365,7 +365,8 @@ int rank_db_read_steps(struct rank_db *load)
 	load->find_steps = load->rank->steps.count == 0 && np_steps_may_find(choice);
 	if (rc == NP_OK && load->rank->steps.count == 0)
 		rc = add_pseudo_step(load);
-	capture_sort_steps(&load->capture);
+	if (rc == NP_OK)
+		rc = capture_sort_steps(&load->capture);
 	if (rc < 0)
 		return rc;
 	/* Both look through the calls of the framework. */

@@ -111,7 +111,8 @@ static int make_steps(struct kineto_load *load)
 	marked = load->rank->steps.count > 0;
 	if (rc == NP_OK && !marked)
 		rc = capture_add_step(&load->capture, NP_STR_NONE, NP_UNKNOWN, NP_UNKNOWN);
-	capture_sort_steps(&load->capture);
+	if (rc == NP_OK)
+		rc = capture_sort_steps(&load->capture);
 	if (rc == NP_OK)
 		rc = load->is_gpu ? launch_by_calls(load) : launch_by_operators(load);
 	for (size_t i = 0; i < load->capture.tasks.count && rc == NP_OK; i++)

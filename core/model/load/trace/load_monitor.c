@@ -406,7 +406,8 @@ static int add_steps(struct monitor *monitor)
 		rc = capture_steps_of_ranges(&monitor->capture);
 	if (rc == NP_OK && monitor->rank->steps.count == 0)
 		rc = capture_add_step(&monitor->capture, NP_STR_NONE, NP_UNKNOWN, NP_UNKNOWN);
-	capture_sort_steps(&monitor->capture);
+	if (rc == NP_OK)
+		rc = capture_sort_steps(&monitor->capture);
 	return rc;
 }
 

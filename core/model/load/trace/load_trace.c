@@ -152,7 +152,8 @@ static int make_steps(struct trace_load *load)
 	if (rc == NP_OK && load->rank->steps.count == 0)
 		rc = capture_add_step(&load->capture, NP_STR_NONE, load->first_framework_call,
 				      NP_UNKNOWN);
-	capture_sort_steps(&load->capture);
+	if (rc == NP_OK)
+		rc = capture_sort_steps(&load->capture);
 	if (rc == NP_OK && load->node_calls > 0)
 		rc = launch_by_calls(load);
 	else if (rc == NP_OK)
@@ -580,8 +581,10 @@ static int read_trace(struct trace_load *load, const struct np_source_files *sou
 
 static int derive(struct trace_load *load, const struct np_source_files *source)
 {
-	int rc = make_steps(load);
+	int rc;
 
+	trace_drop_doubles(load);
+	rc = make_steps(load);
 	if (rc == NP_OK)
 		rc = find_types(load, source->file[NP_FILE_KERNELS]);
 	if (rc == NP_OK)

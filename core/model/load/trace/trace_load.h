@@ -67,6 +67,9 @@ struct trace_load {
 	bool unknown_lanes; /* events came before the name of their lane */
 };
 
+/* trace_doubles.c: what is there more than once counts once, and is said. */
+void trace_drop_doubles(struct trace_load *load);
+
 /* trace_events.c: the pass over one file. */
 int trace_read(struct trace_load *load, const char *path) NP_MUST_USE;
 

@@ -336,7 +336,7 @@ static void a_directory_that_cannot_be_made_costs_the_window(void **state)
 	step(1);
 	step(2);
 	assert_string_equal(calls, "y");
-	assert_non_null(strstr(inject.window.reason, "cannot make directory"));
+	assert_non_null(strstr(inject.window.reason, "cannot make the directory"));
 }
 
 static void warming_up_happens_one_step_ahead(void **state)
