@@ -181,7 +181,7 @@ static int append_locked(struct watch_told *told, const char *path, FILE *file,
 int watch_told_append(struct watch_told *told, const char *path, const char *window,
 		      const char *fingerprint, const struct np_buf *line, struct np_err *err)
 {
-	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
 	FILE *file = fd >= 0 ? fdopen(fd, "r+") : NULL;
 	int rc;
 
