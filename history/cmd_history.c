@@ -67,7 +67,7 @@ static const struct np_opt own_options[] = {
 		.offset = offsetof(struct history_options, figure),
 		.value = "FIGURE",
 		.help = "trend: step, computing, wait, comm/NAME/wait, rank:R/computing, host:NAME/idle "
-			"and the like; effects: step, computing, idle, own ...",
+			"and the like, memory/reserved; effects: step, computing, idle, own ...",
 		.preset_words = "step of trend, computing of effects",
 	},
 	{
@@ -691,8 +691,11 @@ static int cmd_history(int argc, const char *const *argv)
 	struct history_options options = { 0 };
 	int status;
 
-	if (np_cmd_options(&np_cmd_history, argc, argv, &options, &status))
+	if (np_cmd_options(&np_cmd_history, argc, argv, &options, &status)) {
+		/* Peaks of memory are figures too. */
+		options.common.snapshots = true;
 		status = history(&options);
+	}
 	np_opt_release(&np_cmd_history.options, &options);
 	return status;
 }

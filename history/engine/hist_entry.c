@@ -11,6 +11,7 @@
 #include "npuprof/clock.h"
 #include "npuprof/rank.h"
 #include "npuprof/run.h"
+#include "npuprof/snapshot_rows.h"
 #include "npuprof/text.h"
 #include "npuprof/whatif.h"
 
@@ -246,6 +247,44 @@ static int take_leaves(struct entry_work *entry)
 	return rc;
 }
 
+static void keep_most(int64_t *most, int64_t bytes)
+{
+	if (bytes != NP_UNKNOWN && (*most == NP_UNKNOWN || bytes > *most))
+		*most = bytes;
+}
+
+/* The highest peaks of all ranks: of snapshots, which are exact, else of the allocator's curves. */
+static int take_memory(struct entry_work *entry)
+{
+	const struct np_run *run = entry->analysis->run;
+	const struct np_memory *memory = entry->analysis->memory;
+	int64_t allocated = NP_UNKNOWN;
+	int64_t reserved = NP_UNKNOWN;
+	int rc = NP_OK;
+
+	for (size_t i = 0; memory && i < memory->ranks.count; i++) {
+		keep_most(&allocated, memory->ranks.item[i].peak_allocated);
+		keep_most(&reserved, memory->ranks.item[i].peak_reserved);
+	}
+	for (size_t i = 0; reserved == NP_UNKNOWN && i < run->sources.count; i++) {
+		const struct np_rank *rank = run->ranks[i];
+
+		for (size_t j = 0; rank && j < rank->memory.count; j++) {
+			const char *component = text_of(entry, rank->memory.item[j].component);
+
+			if (!component || strcmp(component, "PTA") != 0)
+				continue;
+			keep_most(&allocated, rank->memory.item[j].allocated);
+			keep_most(&reserved, rank->memory.item[j].reserved);
+		}
+	}
+	if (allocated != NP_UNKNOWN)
+		rc = add_figure(entry, HIST_MEMORY "allocated", allocated);
+	if (rc == NP_OK && reserved != NP_UNKNOWN)
+		rc = add_figure(entry, HIST_MEMORY "reserved", reserved);
+	return rc;
+}
+
 static int take_figures(struct entry_work *entry)
 {
 	const struct np_breakdown *breakdown = &entry->analysis->breakdown;
@@ -260,6 +299,8 @@ static int take_figures(struct entry_work *entry)
 	}
 	if (rc == NP_OK && verdict->lost != NP_UNKNOWN)
 		rc = add_figure(entry, "lost", verdict->lost);
+	if (rc == NP_OK)
+		rc = take_memory(entry);
 	return rc == NP_OK ? take_leaves(entry) : rc;
 }
 

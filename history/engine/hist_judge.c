@@ -81,7 +81,8 @@ static bool is_worth(const struct hist_store *entry, const struct hist_figure *f
 	const char *name = hist_text(entry, figure->name);
 	np_ns step = entry->runs.item[0].step;
 
-	if (np_text_begins(name, "compute/") || strcmp(name, "lost") == 0)
+	if (np_text_begins(name, "compute/") || strcmp(name, "lost") == 0 ||
+	    hist_figure_is_bytes(name))
 		return false;
 	return step == NP_UNKNOWN || (double)figure->time >= LEAST_PART * (double)step;
 }
@@ -177,7 +178,10 @@ int hist_judge(const struct hist_store *store, const struct hist_selection *sele
 	for (size_t i = 0; i < judgement.list.count && rc == NP_OK; i++) {
 		struct hist_judged *one = &judgement.list.item[i];
 
-		rc = judge_figure(store, selection, entry->runs.item[0].step, one, err);
+		rc = judge_figure(store, selection,
+				  hist_figure_is_bytes(one->figure) ? NP_UNKNOWN
+								    : entry->runs.item[0].step,
+				  one, err);
 		one->failed = isfinite(one->allowed) && one->unusual &&
 			      (double)one->time > one->middle * (1 + one->allowed);
 		judgement.failed |= one->failed;

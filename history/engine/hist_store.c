@@ -56,6 +56,11 @@ const char *hist_store_path(const char *given)
 	return path && *path ? path : NULL;
 }
 
+bool hist_figure_is_bytes(const char *name)
+{
+	return strncmp(name, HIST_MEMORY, strlen(HIST_MEMORY)) == 0;
+}
+
 /* --- in memory ------------------------------------------------------------------------------- */
 
 struct hist_store *hist_store_new(struct np_err *err)

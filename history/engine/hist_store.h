@@ -69,11 +69,19 @@ struct hist_label {
 	np_str value;
 };
 
-/* A leaf of the partition, "computing" and the like, in the mean step of all ranks. */
+/* Figures with names that begin so are bytes, the others ns. */
+#define HIST_MEMORY "memory/"
+
+bool hist_figure_is_bytes(const char *name);
+
+/*
+ * A leaf of the partition, "computing" and the like, in the mean step of all ranks; the highest
+ * peak of memory.
+ */
 struct hist_figure {
 	uint32_t run;
 	np_str name;
-	np_ns time;
+	np_ns time; /* or bytes */
 };
 
 struct hist_step {

@@ -61,13 +61,17 @@ static void put_run(struct np_jsonout *out, const struct history_report *report,
 
 static void put_figures(struct np_jsonout *out, const struct hist_store *store, size_t run)
 {
-	np_jsonout_object(out, "figures_ns");
-	for (size_t i = 0; i < store->figures.count; i++) {
-		if (store->figures.item[i].run == run)
-			np_jsonout_integer(out, hist_text(store, store->figures.item[i].name),
-					   store->figures.item[i].time);
+	for (int bytes = 0; bytes < 2; bytes++) {
+		np_jsonout_object(out, bytes ? "figures_bytes" : "figures_ns");
+		for (size_t i = 0; i < store->figures.count; i++) {
+			const struct hist_figure *figure = &store->figures.item[i];
+			const char *name = hist_text(store, figure->name);
+
+			if (figure->run == run && hist_figure_is_bytes(name) == (bytes == 1))
+				np_jsonout_integer(out, name, figure->time);
+		}
+		np_jsonout_end(out);
 	}
-	np_jsonout_end(out);
 }
 
 static void put_place(struct np_jsonout *out, const char *key, int64_t place)
@@ -162,12 +166,14 @@ int history_json_list(const struct history_report *report, bool whole, void *str
 static void put_series(struct np_jsonout *out, const struct history_report *report,
 		       const struct hist_series *series, const struct hist_changes *changes)
 {
+	bool bytes = report->figure && hist_figure_is_bytes(report->figure);
+
 	np_jsonout_real(out, "error_rate", HIST_CHANGE_ERROR);
 	np_jsonout_array(out, "series");
 	for (size_t i = 0; i < series->list.count; i++) {
 		np_jsonout_object_line(out, NULL);
 		put_run(out, report, series->list.item[i].run);
-		np_jsonout_integer(out, "ns", series->list.item[i].time);
+		np_jsonout_integer(out, bytes ? "bytes" : "ns", series->list.item[i].time);
 		np_jsonout_end(out);
 	}
 	np_jsonout_end(out);
@@ -177,8 +183,9 @@ static void put_series(struct np_jsonout *out, const struct history_report *repo
 
 		np_jsonout_object_line(out, NULL);
 		put_run(out, report, series->list.item[change->at].run);
-		np_jsonout_integer(out, "before_ns", (np_ns)change->before);
-		np_jsonout_integer(out, "after_ns", (np_ns)change->after);
+		np_jsonout_integer(out, bytes ? "before_bytes" : "before_ns",
+				   (np_ns)change->before);
+		np_jsonout_integer(out, bytes ? "after_bytes" : "after_ns", (np_ns)change->after);
 		np_jsonout_real(out, "ratio", change->after / change->before);
 		np_jsonout_real(out, "chance", change->chance);
 		np_jsonout_end(out);
@@ -307,13 +314,15 @@ int history_json_judgement(const struct history_report *report, const char *run,
 	np_jsonout_array(&out, "figures");
 	for (size_t i = 0; i < judgement->list.count; i++) {
 		const struct hist_judged *one = &judgement->list.item[i];
+		bool bytes;
 
 		np_jsonout_object_line(&out, NULL);
 		np_jsonout_text(&out, "figure", one->figure);
-		np_jsonout_integer(&out, "ns", one->time);
-		np_jsonout_real(&out, "middle_ns", one->middle);
-		np_jsonout_real(&out, "usual_low_ns", one->low);
-		np_jsonout_real(&out, "usual_high_ns", one->high);
+		bytes = hist_figure_is_bytes(one->figure);
+		np_jsonout_integer(&out, bytes ? "bytes" : "ns", one->time);
+		np_jsonout_real(&out, bytes ? "middle_bytes" : "middle_ns", one->middle);
+		np_jsonout_real(&out, bytes ? "usual_low_bytes" : "usual_low_ns", one->low);
+		np_jsonout_real(&out, bytes ? "usual_high_bytes" : "usual_high_ns", one->high);
 		np_jsonout_real(&out, "quantile", one->below);
 		np_jsonout_integer(&out, "runs", (int64_t)one->runs);
 		np_jsonout_bool(&out, "unusual", one->unusual);

@@ -158,11 +158,26 @@ int history_show_list(const struct history_report *report, struct np_buf *buf, s
 
 /* --- trend ----------------------------------------------------------------------------------- */
 
+/* A figure in its unit. */
+static struct np_said said_figure(const char *figure, np_ns value)
+{
+	return hist_figure_is_bytes(figure) ? NP_SAID_BYTES(value) : NP_SAID_TIME(value);
+}
+
+static void figure_cell(struct np_grid *grid, const char *figure, np_ns value)
+{
+	if (hist_figure_is_bytes(figure))
+		np_grid_bytes(grid, value);
+	else
+		np_grid_duration(grid, value);
+}
+
 /* A bar for each run, of the last that fit into a line. */
-static void add_sparkline(struct np_buf *buf, const struct hist_series *series, size_t width)
+static void add_sparkline(struct np_buf *buf, const struct history_report *report,
+			  const struct hist_series *series)
 {
 	static const char *const bars[] = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
-	size_t room = width > 4 ? width - 2 : 2;
+	size_t room = report->width > 4 ? report->width - 2 : 2;
 	size_t first = series->list.count > room ? series->list.count - room : 0;
 	np_ns least = INT64_MAX;
 	np_ns most = INT64_MIN;
@@ -180,7 +195,8 @@ static void add_sparkline(struct np_buf *buf, const struct hist_series *series, 
 
 		np_buf_add(buf, bars[(size_t)(share * (double)(NP_COUNT(bars) - 1) + 0.5)]);
 	}
-	np_say(buf, "\n{1} (lowest) to {2} (highest)\n", NP_SAID_TIME(least), NP_SAID_TIME(most));
+	np_say(buf, "\n{1} (lowest) to {2} (highest)\n", said_figure(report->figure, least),
+	       said_figure(report->figure, most));
 }
 
 static void say_change(struct np_buf *buf, const struct history_report *report,
@@ -196,8 +212,8 @@ static void say_change(struct np_buf *buf, const struct history_report *report,
 	       change->after > change->before ? "{1} rose by {2} at run {3} ({4}), from {5} to {6}"
 					      : "{1} fell by {2} at run {3} ({4}), from {5} to {6}",
 	       NP_SAID_TEXT(report->figure), NP_SAID_TEXT(much.text), NP_SAID_INT(run->id),
-	       NP_SAID_TEXT(when.text), NP_SAID_TIME((np_ns)change->before),
-	       NP_SAID_TIME((np_ns)change->after));
+	       NP_SAID_TEXT(when.text), said_figure(report->figure, (np_ns)change->before),
+	       said_figure(report->figure, (np_ns)change->after));
 	np_buf_clear(&when);
 	add_labels(&when, report->store, series->list.item[change->at].run);
 	if (when.length > 0)
@@ -227,8 +243,8 @@ static int add_changes(struct np_page *page, const struct history_report *report
 
 		np_grid_printf(section->grid, "%lld", (long long)run->id);
 		time_cell(section->grid, run->captured);
-		np_grid_duration(section->grid, (np_ns)change->before);
-		np_grid_duration(section->grid, (np_ns)change->after);
+		figure_cell(section->grid, report->figure, (np_ns)change->before);
+		figure_cell(section->grid, report->figure, (np_ns)change->after);
 		change_cell(section->grid, change->after / change->before - 1);
 		np_grid_printf(section->grid, "%.2f %%", 100 * change->chance);
 		labels_cell(section->grid, report->store, index);
@@ -248,16 +264,16 @@ int history_show_trend(const struct history_report *report, const struct hist_se
 		np_say(&section->text,
 		       "too few runs to tell a change: {1}, and {2} are needed; the newest has {3}\n",
 		       NP_SAID_INT(series->list.count), NP_SAID_INT(2 * HIST_CHANGE_LEAST),
-		       NP_SAID_TIME(newest->time));
+		       said_figure(report->figure, newest->time));
 	else if (changes->list.count == 0)
 		np_say(&section->text, "{1} did not change; the newest run has {2}\n",
-		       NP_SAID_TEXT(report->figure), NP_SAID_TIME(newest->time));
+		       NP_SAID_TEXT(report->figure), said_figure(report->figure, newest->time));
 	else
 		say_change(&section->text, report, series,
 			   &changes->list.item[changes->list.count - 1]);
 	say_runs(&section->text, report);
 	section = np_page_add(&page, "Course");
-	add_sparkline(&section->text, series, report->width);
+	add_sparkline(&section->text, report, series);
 	if (changes->list.count > 0)
 		rc = add_changes(&page, report, series, changes, err);
 	section = np_page_add(&page, "Trust");
@@ -572,8 +588,8 @@ static void say_judged(struct np_buf *buf, const struct history_report *report, 
 		if (one->failed)
 			np_say(buf, "fails: ");
 		np_say(buf, "{1} is {2}, {3} against the middle of {4} runs; ",
-		       NP_SAID_TEXT(one->figure), NP_SAID_TIME(one->time), NP_SAID_TEXT(much.text),
-		       NP_SAID_INT(one->runs));
+		       NP_SAID_TEXT(one->figure), said_figure(one->figure, one->time),
+		       NP_SAID_TEXT(much.text), NP_SAID_INT(one->runs));
 		if ((double)one->time > one->middle)
 			np_say(buf, "{1} of them had less\n", NP_SAID_SHARE(one->below));
 		else
@@ -605,13 +621,13 @@ static int add_judged(struct np_page *page, const struct hist_judgement *judgeme
 		bool known = isfinite(one->low);
 
 		np_grid_cell(section->grid, one->figure);
-		np_grid_duration(section->grid, one->time);
-		np_grid_duration(section->grid,
-				 isfinite(one->middle) ? (np_ns)one->middle : NP_UNKNOWN);
+		figure_cell(section->grid, one->figure, one->time);
+		figure_cell(section->grid, one->figure,
+			    isfinite(one->middle) ? (np_ns)one->middle : NP_UNKNOWN);
 		change_cell(section->grid, (double)one->time / one->middle - 1);
-		np_grid_duration(section->grid,
-				 known ? (np_ns)(one->low > 0 ? one->low : 0) : NP_UNKNOWN);
-		np_grid_duration(section->grid, known ? (np_ns)one->high : NP_UNKNOWN);
+		figure_cell(section->grid, one->figure,
+			    known ? (np_ns)(one->low > 0 ? one->low : 0) : NP_UNKNOWN);
+		figure_cell(section->grid, one->figure, known ? (np_ns)one->high : NP_UNKNOWN);
 		if (isfinite(one->below))
 			np_grid_printf(section->grid, "%.0f %%", 100 * one->below);
 		else

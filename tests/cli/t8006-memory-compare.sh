@@ -105,3 +105,25 @@ printf '\x80\x04cos\nsystem\n.' >"$work/old/bad/x_rank0.pickle"
 run "$npuprof" cluster -d "$work/old" -o "$work/out2"
 expect_exit 3
 expect_stdout_says 'x_rank0.pickle'
+
+behaviour 'peaks grow over the runs of a history'
+for n in {1..12}; do
+	"$synth" -q -o "$work/h$n" --seed "$n" --ranks 2 --steps 2 --layers 2 --snapshot --no-instances \
+		--stage-memory "0:$((n < 7 ? 1000000000 + n * 1000000 : 1600000000 + n * 1000000))"
+	run "$npuprof" history add "$work/h$n" -q --job train --store "$work/runs.db"
+	expect_exit 0
+	# Runs of the generator begin at about the same time.
+	sqlite3 "$work/runs.db" "UPDATE RUN SET captured = captured + $n * 86400000000000 WHERE id = $n"
+done
+run "$npuprof" history trend --job train --figure memory/reserved --store "$work/runs.db"
+expect_stdout_says 'memory/reserved rose by 4.3 % at run 7' 'from 14.1 GB to 14.7 GB'
+run "$npuprof" history trend --job train --figure memory/reserved -f json --store "$work/runs.db"
+run_peak=$(of 'd["series"][-1]["bytes"]')
+expect_equal "$(of '[c["run"] for c in d["changes"]]')" '[7]'
+expect_equal "$(python3 "$(dirname "$0")/json_schema.py" "$(dirname "$0")/../../doc/schema" "$work/stdout" 2>&1)" ''
+run "$npuprof" memory -q -f json "$work/h12"
+expect_equal "$(of 'max(r["peak_reserved"]["bytes"] for r in d["ranks"])')" "$run_peak"
+"$synth" -q -o "$work/worse" --seed 50 --ranks 2 --steps 2 --layers 2 --snapshot --no-instances --stage-memory 0:3000000000
+run "$npuprof" history judge "$work/worse" --job train --fail-on 'memory/reserved>5%' --store "$work/runs.db"
+expect_exit 4
+expect_stdout_says 'fails: memory/reserved is'
