@@ -96,6 +96,9 @@ static int measure(struct np_analysis *analysis, size_t threads, struct np_err *
 		rc = np_root_cause_measure(analysis->align, analysis->clock, &analysis->waits,
 					   &analysis->charges, threads, &analysis->causes, err);
 	if (rc == NP_OK)
+		rc = np_root_cause_settle(analysis->cluster, &analysis->charges, &analysis->causes,
+					  err);
+	if (rc == NP_OK)
 		rc = np_charge_sums_measure(analysis->cluster, analysis->align, &analysis->charges,
 					    &analysis->causes, &analysis->charge_sums, err);
 	np_timings_lap(timings, NP_TIMED_ROOT_CAUSE);

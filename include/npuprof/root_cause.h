@@ -75,6 +75,10 @@ int np_root_cause_measure(const struct np_align *align, const struct np_clock *c
 	NP_MUST_USE;
 void np_root_cause_release(struct np_root_causes *causes);
 
+/* Ranks that compute no more than their peers in all are late for their hosts. */
+int np_root_cause_settle(const struct np_cluster *cluster, const struct np_charges *charges,
+			 struct np_root_causes *causes, struct np_err *err) NP_MUST_USE;
+
 /* The cause of most of a rank's cost. */
 enum np_cause np_root_cause_main(const struct np_root_causes *causes, uint32_t rank);
 

@@ -52,10 +52,43 @@ run "$npuprof" cluster -q -f json -d "$work/lengths/run" -o "$work/lengths/out"
 expect_equal "$(sqlite3 :memory: "SELECT readfile('$work/stdout') ->> '\$.verdict.kind'")" none
 
 behaviour 'a gain that is a little more than the critical path allows is what it allows'
-make late late-first-step:708 db
-run "$npuprof" cluster -q -f json -d "$work/late/run" -o "$work/late/out"
+make first late-first-step:708 db
+run "$npuprof" cluster -q -f json -d "$work/first/run" -o "$work/first/out"
 expect_equal "$(sqlite3 :memory: "SELECT readfile('$work/stdout') ->> '\$.verdict.what'")" \
-	"$(sqlite3 :memory: "SELECT readfile('$work/late/truth.json') ->> '\$.accept[0].what'")"
+	"$(sqlite3 :memory: "SELECT readfile('$work/first/truth.json') ->> '\$.accept[0].what'")"
+
+# answer <name> <path>: what cluster, or whatif, says of its run
+answer() {
+	sqlite3 :memory: "SELECT readfile('$work/$1/json') ->> '$2'"
+}
+
+behaviour 'messages of both directions in one queue do not wait for each other for ever'
+make both both-ways:1 db
+run "$npuprof" whatif -q -f json -d "$work/both/run"
+cp "$work/stdout" "$work/both/json"
+expect 'the replay is the run' test "$(sqlite3 :memory: "SELECT readfile('$work/both/json') ->> '\$.replay.fidelity' < 0.005")" = 1
+expect_equal "$(answer both '$.verdict.what')" 0
+saved=$(sqlite3 :memory: "SELECT readfile('$work/both/truth.json') ->> '\$.saved_ns'")
+expect 'the gain is what the fault cost' \
+	test "$(sqlite3 :memory: "SELECT abs(readfile('$work/both/json') ->> '\$.verdict.recovered_ns' - $saved) < $saved / 5")" = 1
+
+behaviour 'a rank that computes no more than others in all is late for its host'
+make sharded sharded-slow-host:1 db
+run "$npuprof" cluster -q -f json -d "$work/sharded/run" -o "$work/sharded/out"
+cp "$work/stdout" "$work/sharded/json"
+expect_equal "$(answer sharded '$.verdict.what') $(answer sharded '$.stragglers[0].cause')" '1 host'
+
+behaviour 'a host is not blamed for one of its ranks'
+make late slow-host:7 db
+run "$npuprof" cluster -q -f json -d "$work/late/run" -o "$work/late/out"
+cp "$work/stdout" "$work/late/json"
+expect_equal "$(answer late '$.verdict.kind') $(answer late '$.verdict.what')" 'rank 6'
+
+behaviour 'the time of steps that were not chosen is on no critical path'
+run "$npuprof" whatif -q -f json --steps 11,13,15 -d "$work/late/run"
+cp "$work/stdout" "$work/late/json"
+expect 'little of it is idle' test "$(sqlite3 :memory: "SELECT sum((value ->> 'leaf' LIKE 'free/%') * (value ->> 'ns')) * 10 < sum(value ->> 'ns')
+	FROM json_each(readfile('$work/late/json'), '\$.critical_path')")" = 1
 
 behaviour 'a case that does not exist is refused'
 run python3 "$field" --make nonsense:1 "$work/none"

@@ -372,7 +372,9 @@ static int add_mark(rank_marks *list, const struct draft *draft, uint32_t first_
 		mark->cell = (first_cell + draft->cell) & 0x1fffffff;
 		/* What is between steps is another kind than surplus. */
 		mark->kind = draft->kind == MARK_BEGIN ? MARK_BEGIN : MARK_WORK;
-		mark->slot = draft->kind == MARK_BEGIN ? BEGIN_NOT : 0;
+		mark->slot = 0;
+		if (draft->kind == MARK_BEGIN)
+			mark->slot = draft->slot == BEGIN_GAP ? BEGIN_GAP : BEGIN_NOT;
 		more = false;
 		for (int i = 0; i < MARK_WORKS; i++) {
 			np_ns part = work[i] > UINT32_MAX ? UINT32_MAX : work[i];

@@ -507,6 +507,13 @@ static int iterate(struct drafting *rank, const struct np_step_time *time, enum 
 	return add_begin(rank, BEGIN_TO, between);
 }
 
+/* Steps in between were not captured: nobody knows what that time was, and no step has it. */
+static int skip(struct drafting *rank, np_ns gap)
+{
+	rank->done[NP_WORK_OTHER] += gap;
+	return add_begin(rank, BEGIN_GAP, 0);
+}
+
 /* Between the spans of two steps the host had launched nothing. */
 static int draft_activity(struct drafting *rank)
 {
@@ -523,10 +530,10 @@ static int draft_activity(struct drafting *rank)
 
 		if (!np_replay_has_cell(rank->replay, loaded, i))
 			continue;
-		/* Steps in between were not captured: nobody knows what that time was. */
 		if (draft->begin != NP_UNKNOWN && cell->begin > draft->end)
-			work(rank, NP_WORK_OTHER, cell->begin - draft->end);
-		rc = add_cell(rank, loaded->steps.item[time->step].id);
+			rc = skip(rank, cell->begin - draft->end);
+		if (rc == NP_OK)
+			rc = add_cell(rank, loaded->steps.item[time->step].id);
 		if (rc < 0)
 			return rc;
 		if (draft->begin == NP_UNKNOWN) {

@@ -10,6 +10,7 @@
 /* An operator: what has come of it. */
 struct underway {
 	uint32_t room;  /* NO_ROOM before its start */
+	uint32_t ended; /* room of its end, where that waits for nobody else; NO_ROOM before */
 	uint32_t ahead; /* slot of the operator that queues behind it, or NO_SLOT */
 	uint32_t rank;
 	uint32_t looks; /* how often its room is still looked into */
@@ -44,17 +45,37 @@ static uint32_t take_room(struct ordering *all)
 	return all->replay->rooms++;
 }
 
-static void free_unless_needed(struct ordering *all, uint32_t slot)
+static void free_room(struct ordering *all, uint32_t room)
 {
-	uint32_t *room;
+	uint32_t *freed = np_vec_add(&all->free_rooms, all->err);
 
-	if (all->ops[slot].looks > 0 || all->left[all->replay->ops[slot].instance] > 0)
-		return;
-	room = np_vec_add(&all->free_rooms, all->err);
-	if (room)
-		*room = all->ops[slot].room;
+	if (freed)
+		*freed = room;
 	else
 		all->rc = NP_E_NOMEM;
+}
+
+static bool is_done(const struct ordering *all, uint32_t slot)
+{
+	return all->left[all->replay->ops[slot].instance] == 0;
+}
+
+/* Has it ended, as far as its own rank goes? */
+static bool has_ended(const struct ordering *all, uint32_t slot)
+{
+	return all->ops[slot].ended != NO_ROOM || is_done(all, slot);
+}
+
+/* The room that has the end of an operator. */
+static uint32_t end_room(const struct ordering *all, uint32_t slot)
+{
+	return all->ops[slot].ended != NO_ROOM ? all->ops[slot].ended : all->ops[slot].room;
+}
+
+static void free_unless_needed(struct ordering *all, uint32_t slot)
+{
+	if (all->ops[slot].looks == 0 && has_ended(all, slot))
+		free_room(all, end_room(all, slot));
 }
 
 /* The room of an operator was looked into. */
@@ -100,6 +121,8 @@ static void take_mark(struct ordering *all, const struct np_replay_mark *from, e
 	mark->cell = from->cell;
 	if (kind == MARK_BEGIN)
 		mark->room = from->slot;
+	else if (kind == MARK_BLOCK)
+		mark->room = end_room(all, from->slot);
 	else
 		mark->room = kind == MARK_STEP || kind == MARK_WORK ? 0 : all->ops[from->slot].room;
 }
@@ -112,21 +135,71 @@ static void queue(struct ordering *all, uint32_t slot, uint32_t behind)
 
 	if (!mark)
 		return;
+	mark->cell = QUEUE_START;
 	mark->room = all->ops[slot].room;
-	mark->behind = all->ops[behind].room;
+	mark->behind = end_room(all, behind);
 	mark->gap = (uint32_t)(ops[slot].start - ops[behind].end);
 	look(all, behind);
 }
 
 /* --- instances ------------------------------------------------------------------------------- */
 
-/* An operator starts; if it is the last of its instance, that is to be finished. */
+/*
+ * A message that its sender puts into a buffer: that is done before anybody else has come.
+ * Otherwise two ranks whose messages of both directions share a queue would stand for ever.
+ */
+static bool ends_alone(const struct ordering *all, uint32_t slot, np_ns *ret_after)
+{
+	const struct np_replay *replay = all->replay;
+	const struct np_instance *instance =
+		&replay->align->instances.item[replay->ops[slot].instance];
+
+	return all->ops[slot].looks > 0 && instance->rule == NP_RULE_PAIR && instance->count == 2 &&
+	       replay_wait(replay, instance, slot, np_replay_last_start(replay, instance),
+			   ret_after) == WAIT_SELF &&
+	       *ret_after >= 0 && *ret_after <= UINT32_MAX;
+}
+
+static void end_alone(struct ordering *all, uint32_t slot, np_ns after)
+{
+	uint32_t rank = all->ops[slot].rank;
+	struct np_replay_mark *mark;
+
+	all->ops[slot].ended = take_room(all);
+	mark = add_mark(all, MARK_QUEUE, slot);
+	if (!mark)
+		return;
+	mark->cell = QUEUE_END;
+	mark->room = all->ops[slot].ended;
+	mark->behind = all->ops[slot].room;
+	mark->gap = (uint32_t)after;
+	if (all->waiting_for[rank] == all->replay->ops[slot].instance) {
+		all->waiting_for[rank] = UINT32_MAX;
+		all->ready[all->ready_count++] = rank;
+	}
+}
+
+/*
+ * An operator starts; if it is the last of its instance, that is to be finished. Where it
+ * ends alone, what queues behind it starts as well.
+ */
 static void arrive(struct ordering *all, uint32_t slot)
 {
-	uint32_t instance = all->replay->ops[slot].instance;
+	for (;;) {
+		uint32_t instance = all->replay->ops[slot].instance;
+		uint32_t ahead = all->ops[slot].ahead;
+		np_ns after;
 
-	if (--all->left[instance] == 0)
-		all->complete[all->complete_count++] = instance;
+		if (--all->left[instance] == 0)
+			all->complete[all->complete_count++] = instance;
+		else if (ends_alone(all, slot, &after))
+			end_alone(all, slot, after);
+		if (all->ops[slot].ended == NO_ROOM || ahead == NO_SLOT ||
+		    all->ops[ahead].room == NO_ROOM || all->rc < 0)
+			return;
+		queue(all, ahead, slot);
+		slot = ahead;
+	}
 }
 
 /* Who was not profiled comes so long after another operator has ended, or after all began. */
@@ -140,6 +213,7 @@ static void come(struct ordering *all, struct np_replay_absent *absent, uint32_t
 
 		if (!mark)
 			return;
+		mark->cell = QUEUE_START;
 		mark->room = absent->room;
 		mark->behind = behind;
 		mark->gap = left > UINT32_MAX ? UINT32_MAX : (uint32_t)left;
@@ -225,7 +299,10 @@ static void release_member(struct ordering *all, uint32_t index, uint32_t slot)
 		all->waiting_for[rank] = UINT32_MAX;
 		all->ready[all->ready_count++] = rank;
 	}
-	if (ahead != NO_SLOT && all->ops[ahead].room != NO_ROOM) {
+	if (all->ops[slot].ended != NO_ROOM) {
+		/* Its rank has gone on long ago: the end is in another room. */
+		free_room(all, all->ops[slot].room);
+	} else if (ahead != NO_SLOT && all->ops[ahead].room != NO_ROOM) {
 		queue(all, ahead, slot);
 		arrive(all, ahead);
 	} else {
@@ -274,6 +351,7 @@ static void start_later(struct ordering *all, uint32_t slot, uint32_t gap)
 
 	if (!mark)
 		return;
+	mark->cell = QUEUE_START;
 	mark->room = all->ops[slot].room;
 	mark->behind = mark->room;
 	mark->gap = gap;
@@ -292,7 +370,7 @@ static void start_op(struct ordering *all, const struct np_replay_mark *mark, ui
 	if (lag > 0)
 		start_later(all, mark->slot, lag);
 	if (behind != NO_SLOT) {
-		if (all->left[all->replay->ops[behind].instance] != 0)
+		if (!has_ended(all, behind))
 			return;
 		queue(all, mark->slot, behind);
 	}
@@ -334,10 +412,8 @@ static void advance(struct ordering *all, uint32_t rank)
 			continue;
 		}
 		if (mark->kind == MARK_BLOCK) {
-			uint32_t instance = all->replay->ops[mark->slot].instance;
-
-			if (all->left[instance] != 0) {
-				all->waiting_for[rank] = instance;
+			if (!has_ended(all, mark->slot)) {
+				all->waiting_for[rank] = all->replay->ops[mark->slot].instance;
 				prefetch(all, mark, mark + (own->count - i - 1));
 				break;
 			}
@@ -428,6 +504,7 @@ static size_t see_ops(struct ordering *all)
 
 	for (uint32_t i = 0; i < replay->align->op_count; i++)
 		all->ops[i] = (struct underway){ .room = NO_ROOM,
+						 .ended = NO_ROOM,
 						 .ahead = NO_SLOT,
 						 .rank = replay->align->members[i].rank };
 	for (uint32_t i = 0; i < replay->align->op_count; i++) {

@@ -180,6 +180,9 @@ static int step_back(struct walker *walker)
 	walker->time = state->reached[index];
 	for (int kind = 0; kind < MARK_WORKS && rc == NP_OK; kind++) {
 		walker->time -= mark->work[kind];
+		/* What was not captured is on no path. */
+		if (mark->kind == MARK_BEGIN && mark->room == BEGIN_GAP)
+			continue;
 		rc = add_piece(walker, mark->cell, work_of(mark, kind), UINT32_MAX,
 			       mark->work[kind]);
 	}
@@ -365,6 +368,11 @@ static void see_queued(struct slack *slack, const struct np_replay_mark *mark, u
 	if (slot == NO_SLOT)
 		return;
 	behind = ops[slot].behind;
+	if (mark->cell == QUEUE_END) {
+		if (slack->late_end[slot] != NP_NS_MAX)
+			lower(&slack->late_start[slot], slack->late_end[slot] - mark->gap);
+		return;
+	}
 	if (mark->behind == mark->room) {
 		if (slack->late_start[slot] != NP_NS_MAX)
 			slack->late_start[slot] -= mark->gap;

@@ -25,7 +25,7 @@ enum mark_kind {
 	MARK_BLOCK, /* until an operator has ended */
 	MARK_STEP,  /* a step has ended */
 	MARK_WORK,  /* nothing but work that did not fit */
-	MARK_QUEUE, /* an operator starts after another one has ended, or after its own mark */
+	MARK_QUEUE, /* an operator starts after another, or its own mark; or ends: queue_what */
 	/* Only in the order of all ranks: */
 	MARK_FORCE, /* a rank goes on although the operator has not ended */
 	MARK_DONE,  /* all members of an instance have started: it ends */
@@ -42,6 +42,13 @@ enum begin_counts {
 	BEGIN_FROM,  /* of this step: it is taken off */
 	BEGIN_FIRST, /* likewise, of the first step of the rank */
 	BEGIN_TO,    /* of the step before: it is added */
+	BEGIN_GAP,   /* steps before it were not captured: the work is that time */
+};
+
+/* MARK_QUEUE: what becomes of the room. */
+enum queue_what {
+	QUEUE_START, /* it is not before */
+	QUEUE_END,   /* it is that of the end of the operator, which waits for nobody */
 };
 
 struct np_rank;
@@ -62,8 +69,8 @@ struct np_replay_mark {
 			uint32_t gap;    /* from that end, or mark, to the start, ns */
 		};
 	};
-	uint32_t cell : 29;
-	uint32_t kind : 3; /* enum mark_kind */
+	uint32_t cell : 29; /* MARK_QUEUE: enum queue_what */
+	uint32_t kind : 3;  /* enum mark_kind */
 	union {
 		uint32_t slot; /* of the operator, while ranks are drafted; */
 		uint32_t room; /* in the order of all ranks */

@@ -50,6 +50,17 @@ FOR_LANES void raise(np_ns *time, const np_ns *least, np_ns later, size_t lanes)
 		time[i] = least[i] + later > time[i] ? least[i] + later : time[i];
 }
 
+FOR_LANES void queue(struct replay_state *state, const struct np_replay_mark *mark, size_t lanes)
+{
+	np_ns *room = &state->room[mark->room * lanes];
+	const np_ns *behind = &state->room[mark->behind * lanes];
+
+	/* The room may have been another's. */
+	for (size_t i = 0; mark->cell == QUEUE_END && i < lanes; i++)
+		room[i] = behind[i];
+	raise(room, behind, mark->gap, lanes);
+}
+
 FOR_LANES void go_on(struct replay_state *state, const struct np_replay_mark *mark, size_t lanes)
 {
 	np_ns *time = &state->time[state->replay->cell_ranks[mark->cell] * lanes];
@@ -103,7 +114,7 @@ FOR_LANES void begin_step(struct replay_state *state, const struct np_replay_mar
 		time[i] += scaled(mark->work[MARK_WORKS - 1], factor[NP_WORK_BETWEEN]);
 		if (mark->room == BEGIN_TO)
 			state->iterated[i] += time[i];
-		else if (mark->room != BEGIN_NOT)
+		else if (mark->room == BEGIN_FROM || mark->room == BEGIN_FIRST)
 			state->iterated[i] -= time[i];
 		if (mark->room == BEGIN_TO)
 			state->last[rank * lanes + i] = time[i];
@@ -200,8 +211,7 @@ FOR_LANES void run_marks(struct replay_state *state, size_t lanes)
 		if (mark->kind == MARK_DONE)
 			end_instance(state, mark, lanes);
 		else if (mark->kind == MARK_QUEUE)
-			raise(&state->room[mark->room * lanes], &state->room[mark->behind * lanes],
-			      mark->gap, lanes);
+			queue(state, mark, lanes);
 		else if (mark->kind == MARK_BEGIN)
 			begin_step(state, mark, lanes);
 		else

@@ -324,6 +324,21 @@ static bool is_worth(const struct np_whatif *whatif, const struct np_whatif_row 
 	       (double)row->saved >= least * (double)whatif->step;
 }
 
+/* A host of which one rank gains nearly as much is not slow: that rank is. */
+static void prefer_rank(const struct np_whatif *whatif, bool evident,
+			struct np_whatif_verdict *verdict)
+{
+	for (size_t i = 0; i < whatif->rows.count && verdict->fix.kind == NP_FIX_HOST; i++) {
+		const struct np_whatif_row *row = &whatif->rows.item[i];
+
+		if (row->fix.kind == NP_FIX_RANK && is_worth(whatif, row, evident) &&
+		    (double)row->saved >= NEARLY_AS_MUCH * (double)verdict->saved)
+			*verdict = (struct np_whatif_verdict){ .found = true,
+							       .fix = row->fix,
+							       .saved = row->saved };
+	}
+}
+
 /* Of those that are worth it for what they gain; or also for what is evident. */
 static struct np_whatif_verdict best_single(const struct np_whatif *whatif, bool evident)
 {
@@ -348,6 +363,8 @@ static struct np_whatif_verdict best_single(const struct np_whatif *whatif, bool
 							      .fix = row->fix,
 							      .saved = row->saved };
 	}
+	if (verdict.found)
+		prefer_rank(whatif, evident, &verdict);
 	return verdict;
 }
 

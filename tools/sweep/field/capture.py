@@ -254,7 +254,7 @@ class _Recorder:
         return self._messages(row, op)
 
     def _messages(self, row, op):
-        group = self.layout.group("pp", op.rank)
+        group = op.group
         pairs = [(message, _message_tasks(op, message, self.layout, group)) for message in op.messages]
         row.group = group
         if op.name == "hcom_batchSendRecv_" or len(pairs) == 1:

@@ -503,6 +503,184 @@ def one_of_a_host(dice):
     return case
 
 
+def _sharded(dice, **more):
+    return Layout(dp=8), Shape(
+        layers=[4], batches=1, job="sharded", grads=dice.choice(["one-stream", "two"]), sync_end=dice.chance(0.7), **more,
+    )
+
+
+def sharded(dice):
+    """Weights are gathered layer by layer while others compute (ZeRO-3, FSDP); nobody is slow."""
+    return Case(*_sharded(dice), accept=[("none", None)])
+
+
+def sharded_slow_rank(dice):
+    return _slow_rank(dice, _sharded(dice))
+
+
+def sharded_slow_host(dice):
+    layout, shape = _sharded(dice)
+    rank = dice.integer(0, 7)
+    return Case(layout, shape, [faults.slow_host([rank], dice.uniform(9, 13))], [("rank", str(rank))], ("host",))
+
+
+def recompute(dice):
+    """Forward passes are computed again before the backward ones."""
+    return _slow_rank(dice, _any(dice, recompute=True))
+
+
+def _one_node(dice, slow):
+    """Sixteen ranks on two hosts, of which one was profiled."""
+    layout = dice.choice([Layout(dp=16, per_host=8), Layout(tp=4, dp=4, per_host=8), Layout(tp=8, dp=2, per_host=8)])
+    fault = [faults.slow_kernels([slow], _factor(dice))] if slow is not None else []
+    return Case(layout, Shape(layers=[3], steps=4, sync_end=dice.chance(0.7)), fault, omit=tuple(range(8, 16)))
+
+
+def one_node(dice):
+    case = _one_node(dice, None)
+    case.accept = [("none", None)]
+    return case
+
+
+def one_node_slow_rank(dice):
+    rank = dice.integer(0, 7)
+    case = _one_node(dice, rank)
+    case.accept, case.cause = [("rank", str(rank))], ("compute",)
+    return case
+
+
+def one_node_slow_elsewhere(dice):
+    """Who is slow is on the host that was not profiled: nobody of the other is named."""
+    case = _one_node(dice, dice.integer(8, 15))
+    case.accept, case.gain = [("not-profiled", None)], False
+    return case
+
+
+def _no_sync(dice):
+    layout, shape = Layout(dp=8), Shape(layers=[4], batches=1, steps=8, every=dice.choice([2, 4]))
+    shape.sync_end = dice.chance(0.5)
+    return layout, shape
+
+
+def no_sync(dice):
+    """Only every second or fourth step reduces gradients: the others have no communication at all."""
+    return Case(*_no_sync(dice), accept=[("none", None)])
+
+
+def no_sync_slow_rank(dice):
+    return _slow_rank(dice, _no_sync(dice))
+
+
+def no_sync_slow_host(dice):
+    layout, shape = _no_sync(dice)
+    rank = dice.integer(0, 7)
+    return Case(layout, shape, [faults.slow_host([rank], dice.uniform(9, 13))], [("rank", str(rank))], ("host",))
+
+
+def both_ways(dice):
+    """Neighbouring stages have a communicator of their own, whose messages of both directions share a stream."""
+    case = _slow_rank(dice, _pp(dice, "eager"))
+    case.layout = Layout(pp=4, dp=2, pairs=True)
+    return case
+
+
+def both_ways_healthy(dice):
+    layout, shape = _pp(dice, "eager")
+    return Case(Layout(pp=layout.pp, dp=layout.dp, pairs=True), shape, accept=[("none", None)])
+
+
+def _ring(dice):
+    return Layout(dp=8, cp=dice.choice([4, 8])), Shape(layers=[3], p2p="rendezvous", sync_end=dice.chance(0.7))
+
+
+def ring_attention(dice):
+    """Ranks share a sequence: parts of it travel around a ring while others are computed."""
+    return Case(*_ring(dice), accept=[("none", None)])
+
+
+def ring_attention_slow_rank(dice):
+    return _slow_rank(dice, _ring(dice))
+
+
+def _serving(dice):
+    """A prompt takes many times as long as the tokens that follow it; graphs are launched at once."""
+    prompt, tokens = dice.uniform(4, 8), dice.uniform(0.2, 0.35)
+    scales = tuple(prompt if step in (0, dice.integer(4, 6)) else tokens for step in range(10))
+    return dice.choice([Layout(tp=8), Layout(tp=4)]), Shape(
+        layers=[4], steps=10, job="serving", scales=scales, launch_us=0.8,
+    )
+
+
+def serving(dice):
+    """Hosts wait for each token before they go on, so that devices are idle between steps, and that may be said."""
+    return Case(*_serving(dice), accept=[("none", None), ("between", None)])
+
+
+def serving_slow_rank(dice):
+    return _slow_rank(dice, _serving(dice))
+
+
+def slow_vector(dice):
+    """Only the vector kernels of one rank are slow."""
+    layout, shape = _any(dice)
+    rank = dice.integer(0, 7)
+    fault = faults.slow_cores([rank], "AI_VECTOR_CORE", dice.uniform(2.5, 4))
+    return Case(layout, shape, [fault], [("rank", str(rank))], ("compute",))
+
+
+def slow_copies(dice):
+    """Activations go to the host and back in each layer, and the copies of one rank are slow."""
+    layout, shape = _any(dice, offload_us=60)
+    rank = dice.integer(0, 7)
+    return Case(layout, shape, [faults.slow_copies([rank], dice.uniform(5, 9))], [("rank", str(rank))])
+
+
+def _buckets(dice):
+    """Sequences are put together by length: steps of all ranks take 0.4 to 2.5 times as long as others."""
+    layout, shape = _any(dice, steps=8)
+    shape.scales = tuple(round(dice.uniform(0.4, 2.5), 2) for _ in range(8))
+    return layout, shape
+
+
+def buckets(dice):
+    return Case(*_buckets(dice), accept=[("none", None)])
+
+
+def buckets_slow_rank(dice):
+    return _slow_rank(dice, _buckets(dice))
+
+
+def two(dice):
+    """Two ranks, nobody is slow."""
+    return Case(*_two(dice), accept=[("none", None)])
+
+
+def two_slow_rank(dice):
+    return _slow_rank(dice, _two(dice))
+
+
+def two_slow_host(dice):
+    layout, shape = _two(dice)
+    rank = dice.integer(0, 1)
+    return Case(layout, shape, [faults.slow_host([rank], dice.uniform(9, 13))], [("rank", str(rank))], ("host",))
+
+
+def eager(dice):
+    """No host gets ahead of its device, and one is slower than the others."""
+    layout, shape = dice.choice([_dp, _tpdp])(dice, launch_us=dice.uniform(70, 110))
+    rank = dice.integer(0, layout.world - 1)
+    fault = faults.slow_host([rank], dice.uniform(1.4, 1.8))
+    return Case(layout, shape, [fault], [("rank", str(rank)), ("host-gaps", None)], ("host",), gain=False)
+
+
+def slow_node(dice):
+    """All ranks of a host compute longer, as when its cooling fails."""
+    layout, shape = dice.choice([_dp, _tpdp])(dice)
+    host = dice.integer(0, 1)
+    ranks = [rank for rank in range(8) if layout.host(rank) == host]
+    return Case(layout, shape, [faults.slow_kernels(ranks, _factor(dice))], [("host", f"node-{host + 11}")])
+
+
 def _cut(share, file):
     def recipe(dice):
         layout, shape = dice.choice([_dp, _two, _tpdp])(dice)
@@ -547,6 +725,10 @@ RECIPES = (
     eval_step, eval_step_slow_rank, checkpoint_all, checkpoint_one, lengths, lengths_slow_rank, accumulation,
     mid_step_begin, fewer_steps, fewer_steps_slow_rank, other_windows, clock_jump, clock_jump_slow_rank, clock_seconds,
     level0, level0_healthy, no_trace, no_trace_pp, sums_only, sums_only_healthy, one_of_many, one_of_a_host,
+    sharded, sharded_slow_rank, sharded_slow_host, recompute, one_node, one_node_slow_rank, one_node_slow_elsewhere,
+    no_sync, no_sync_slow_rank, no_sync_slow_host, both_ways, both_ways_healthy, ring_attention,
+    ring_attention_slow_rank, serving, serving_slow_rank, slow_vector, slow_copies, buckets, buckets_slow_rank,
+    two, two_slow_rank, two_slow_host, eager, slow_node,
 )
 CASES = {recipe.__name__.replace("_", "-"): recipe for recipe in RECIPES}
 for _file in ("csv", "trace", "db"):

@@ -23,7 +23,7 @@ def metadata(capture):
     return {
         "distributed_args": {
             "tensor_model_parallel_size": layout.tp, "pipeline_model_parallel_size": layout.pp,
-            "data_parallel_size": layout.dp, "context_parallel_size": 1,
+            "data_parallel_size": layout.dp // layout.cp, "context_parallel_size": layout.cp,
             "expert_model_parallel_size": layout.ep, "sequence_parallel": False, "rank": capture.rank,
             "world_size": layout.world,
         },

@@ -14,7 +14,7 @@ class Op:
     __slots__ = (
         "rank", "step", "kind", "name", "type", "core", "stream", "deps", "host_name", "tag", "nominal",
         "base_dur", "base_pre", "dur", "pre", "pause", "pause_name", "api", "latency", "gap", "jitter",
-        "instance", "messages", "recorded", "host_start", "launch", "launched", "start", "end",
+        "instance", "messages", "group", "recorded", "host_start", "launch", "launched", "start", "end",
         "_need", "_next", "_at", "_left", "_done",
     )
 
@@ -24,7 +24,7 @@ class Op:
         self.tag = ""
         self.deps = ()
         self.messages = ()
-        self.instance = None
+        self.instance = self.group = None
         self.stream = self.nominal = self.base_dur = self.base_pre = 0
         self.api = self.latency = self.gap = self.jitter = 0
         self.recorded = True

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Faults: changes to the draws of a program. Without them the same program is the run that never had the fault."""
 
-from .engine import DEVICE, HOST, KERNEL
+from .engine import DEVICE, HOST, KERNEL, MEMCPY
 from .noise import Dice
 from .program import LOADER, SIDE
 
@@ -20,6 +20,28 @@ def slow_kernels(ranks, factor, steps=None, part=None):
         for op in _ops(program, ranks, steps):
             if op.kind == KERNEL and op.stream != SIDE and part in (None, op.tag):
                 op.dur = int(op.dur * (factor(op.step) if callable(factor) else factor))
+
+    return apply
+
+
+def slow_cores(ranks, core, factor):
+    """Kernels of one kind of core take longer."""
+
+    def apply(program):
+        for op in _ops(program, ranks):
+            if op.kind == KERNEL and op.core == core and op.stream != SIDE:
+                op.dur = int(op.dur * factor)
+
+    return apply
+
+
+def slow_copies(ranks, factor):
+    """Copies between device and host take longer."""
+
+    def apply(program):
+        for op in _ops(program, ranks):
+            if op.kind == MEMCPY:
+                op.dur = int(op.dur * factor)
 
     return apply
 

@@ -34,6 +34,8 @@ class Layout:
     dp: int = 1
     pp: int = 1
     ep: int = 1
+    cp: int = 1  # neighbours among data parallel ranks share a sequence
+    pairs: bool = False  # neighbouring stages have a communicator of their own
     per_host: int = 4
     groups: dict = field(default_factory=dict)
 
@@ -45,10 +47,15 @@ class Layout:
             tp, dp, pp = self.place(rank)
             self._add("tp", tuple(self.rank(i, dp, pp) for i in range(self.tp)))
             self._add("dp", tuple(self.rank(tp, i, pp) for i in range(self.dp)))
-            self._add("pp", tuple(self.rank(tp, dp, i) for i in range(self.pp)))
-            if self.ep > 1:
-                first = dp // self.ep * self.ep
-                self._add("exp", tuple(self.rank(tp, first + i, pp) for i in range(self.ep)))
+            if self.pairs:
+                for i in range(self.pp - 1):
+                    self._add("pp", (self.rank(tp, dp, i), self.rank(tp, dp, i + 1)))
+            else:
+                self._add("pp", tuple(self.rank(tp, dp, i) for i in range(self.pp)))
+            for role, size in (("exp", self.ep), ("cp", self.cp)):
+                if size > 1:
+                    first = dp // size * size
+                    self._add(role, tuple(self.rank(tp, first + i, pp) for i in range(size)))
 
     def _add(self, role, members):
         if len(members) > 1 and (role, members) not in self.groups:
@@ -66,9 +73,9 @@ class Layout:
     def host(self, rank):
         return rank // self.per_host
 
-    def group(self, role, rank):
-        """The communicator of this role that the rank is in, or None."""
+    def group(self, role, *ranks):
+        """The communicator of this role that these ranks are in, or None."""
         for (kind, members), group in self.groups.items():
-            if kind == role and rank in members:
+            if kind == role and all(rank in members for rank in ranks):
                 return group
         return None

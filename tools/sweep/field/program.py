@@ -8,7 +8,7 @@ from .engine import COLLECTIVE, HOST, KERNEL, MEMCPY, MESSAGE, SYNC, Instance, M
 from .noise import Dice
 
 MAIN, SIDE = 2, 3
-STREAMS = {"default_group": 4, "tp": 5, "dp": 6, "exp": 7, "pp": 8, "barrier": 20}
+STREAMS = {"default_group": 4, "tp": 5, "dp": 6, "exp": 7, "pp": 8, "cp": 9, "barrier": 20}
 P2P_STREAMS = {("F", "receive"): 11, ("B", "receive"): 12, ("F", "send"): 13, ("B", "send"): 14}
 LOADER = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
 
@@ -55,6 +55,11 @@ class Shape:
     warm_up: float = 1.0  # factor of the first step on all ranks
     launch_us: float = 12.0
     end_bias: float = 0.04  # of a transfer: how far ends of members are apart at most, the same way each time
+    recompute: bool = False  # forward passes again before the backward ones
+    every: int = 1  # gradients are reduced and applied in every n-th step only
+    scales: tuple = ()  # of each step: how long its kernels and transfers take
+    job: str = "train"  # or another kind (jobs)
+    offload_us: float = 0  # copies to the host and back in each layer
     barrier: bool = False  # a wait that nobody records, in each step between the first two micro-batches
 
 
@@ -72,14 +77,20 @@ class Builder:
         self.main = None
         self.part = ""
         self.joins = []
-        self.groups = {role: self.layout.group(role, rank) for role in ("default_group", "tp", "dp", "pp", "exp")}
+        self.groups = {role: self.layout.group(role, rank) for role in ("default_group", "tp", "dp", "exp")}
+        self.layer = 0
 
     def _add(self, kind, **more):
         op = Op(self.rank, self.step, kind, tag=self.part, **more)
         self.ops.append(op)
         return op
 
-    def _launch(self, kind, stream, **more):
+    def scale(self):
+        """How long this step's work takes."""
+        scale = self.shape.scales[self.step % len(self.shape.scales)] if self.shape.scales else 1.0
+        return scale * (self.shape.warm_up if self.step == 0 else 1.0)
+
+    def launch(self, kind, stream, **more):
         return self._add(
             kind, stream=stream, base_pre=self.dice.host(self.shape.launch_us * 1000), api=self.dice.host(5500),
             latency=2500 + self.dice.short(1800), gap=900 + self.dice.short(500), jitter=self.dice.short(2500), **more,
@@ -95,14 +106,13 @@ class Builder:
         )
 
     def kernel(self, kind, core, micros, host_name, stream=MAIN, deps=()):
-        if self.step == 0:
-            micros *= self.shape.warm_up
+        micros *= self.scale()
         nominal = int(micros * 1000)
         deps = list(deps)
         if stream == MAIN:
             deps += self.joins
             self.joins = []
-        op = self._launch(
+        op = self.launch(
             KERNEL, stream, name=f"aclnn{host_name.split('::')[-1].title().replace('_', '')}_{kind}AiCore_{kind}",
             type=kind, core=core,
             host_name=host_name, nominal=nominal, base_dur=int(nominal * self.chip * self.dice.kernel(nominal)),
@@ -112,8 +122,17 @@ class Builder:
             self.main = op
         return op
 
-    def collective(self, role, kind, micros, megabytes, blocking=True, stream=None, recorded=True):
-        """An operator on the stream of its communicator, after what the main stream has done so far."""
+    def copy(self, micros):
+        """A copy between device and host, in the main stream."""
+        self.launch(
+            MEMCPY, MAIN, name="MEMCPY_ASYNC", type="MEMCPY_ASYNC", host_name="aten::copy_",
+            base_dur=int(micros * 1000 * self.dice.lognormal(0.1)),
+        )
+
+    def collective(self, role, kind, micros, megabytes, blocking=True, stream=None, recorded=True, free=False):
+        """An operator on the stream of its communicator, after what the main stream has done so far unless `free`."""
+        if self.shape.scales:
+            micros, megabytes = micros * self.scale(), megabytes * self.scale()
         group = self.groups[role]
         if group is None:
             return None
@@ -132,10 +151,10 @@ class Builder:
             instance = Instance(group, ordinal, dur, bias, int(megabytes * 1_000_000) & ~511)
             self.shared["instances"][key] = instance
             self.program.instances.append(instance)
-        op = self._launch(
+        op = self.launch(
             COLLECTIVE, stream or STREAMS[role], name=f"hcom_{kind}_", type=f"hcom_{kind}_",
             host_name=f"Hccl{kind[0].upper()}{kind[1:].lower()}",
-            instance=instance, deps=(self.main,) if self.main else (), recorded=recorded,
+            instance=instance, deps=(self.main,) if self.main and not free else (), recorded=recorded,
         )
         if blocking:
             self.joins.append(op)
@@ -153,13 +172,37 @@ class Builder:
             messages and (sends or receives)[0][0][0], "send" if sends else "receive",
         ]
         name = "hcom_batchSendRecv_" if self.shape.p2p == "batch" else f"hcom_{kind}_"
-        op = self._launch(
+        group = self.layout.group("pp", self.rank, (sends or receives)[0][1])
+        if self.layout.pairs:
+            stream = 30 + self.layout.place(group.members[0])[2]  # one for both directions
+        op = self.launch(
             MESSAGE, stream, name=name, type=name,
             host_name="HcclBatchSendRecv" if self.shape.p2p == "batch" else f"Hccl{kind.title()}",
-            messages=tuple(messages), deps=(self.main,) if self.main else (),
+            messages=tuple(messages), group=group, deps=(self.main,) if self.main else (),
         )
         if blocking:
             self.joins.append(op)
+
+    def exchange(self, role, tag):
+        """Around the ring of a communicator by one operator, which nobody waits for yet."""
+        group = self.layout.group(role, self.rank)
+        mine, count = group.local(self.rank), len(group.members)
+        follower, leader = group.members[(mine + 1) % count], group.members[(mine - 1) % count]
+        return self.launch(
+            MESSAGE, STREAMS[role], name="hcom_batchSendRecv_", type="hcom_batchSendRecv_",
+            host_name="HcclBatchSendRecv", group=group,
+            messages=(self._message(tag, self.rank, follower), self._message(tag, leader, self.rank)),
+            deps=(self.main,) if self.main else (),
+        )
+
+    def _attention(self, kind, core, micros, host_name):
+        """Attention over a sequence that several ranks share: a part is computed while the next one travels."""
+        count = len(self.layout.group("cp", self.rank).members)
+        arrived = None
+        for part in range(count):
+            leaving = self.exchange("cp", (kind, self.layer, part)) if part + 1 < count else None
+            self.kernel(kind, core, micros / count, host_name, deps=[arrived] if arrived else [])
+            arrived = leaving
 
     def _message(self, tag, src, dst):
         key = (self.step, tag, src, dst)
@@ -176,13 +219,18 @@ class Builder:
 
     def layers(self, templates, count, side=False):
         for _ in range(count):
+            self.layer += 1
             aside = None
+            if self.shape.offload_us:
+                self.copy(self.shape.offload_us)
             for each in templates:
                 if each is None:
                     self.collective("tp", "allReduce", 130, 16.8)
                 elif each in ("dispatch", "combine"):
                     if self.shape.moe:
                         self.collective("exp", "alltoallv", 160, 12.6)
+                elif self.layout.cp > 1 and each[0].startswith("FlashAttention"):
+                    self._attention(*each)
                 else:
                     self.kernel(*each)
                     if side and aside is None and self.dice.chance(0.3):
@@ -227,10 +275,12 @@ class Pipeline:
         split = self.shape.schedule == "zero-bubble" and self.stages > 1
         for _ in range(self.count):
             if kind == "B":
+                if self.shape.recompute:
+                    b.layers(FORWARD, 1)
                 b.layers(BACKWARD_INPUT, 1)
             if kind == "W" or not split:
                 b.layers(BACKWARD_WEIGHT, 1)
-            if reduce_after:
+            if reduce_after and b.applies:
                 b.grads.append(
                     b.collective(
                         "dp", "reduceScatter" if self.shape.grads == "scatter" else "allReduce", 900, 96,
@@ -298,18 +348,17 @@ class Pipeline:
             exchange(backward_sent=i)
 
 
-def _step(builder, shape):
-    b = builder
+def begin_step(b):
+    """What every step of training begins with."""
     b.host("step-begin", 18)
     b.host(LOADER, 140)
-    b._launch(
-        MEMCPY, MAIN, name="MEMCPY_ASYNC", type="MEMCPY_ASYNC", host_name="aten::copy_",
-        base_dur=int(18_000 * b.dice.lognormal(0.1)),
-    )
+    b.copy(18)
     b.kernel("ZerosLike", "AI_VECTOR_CORE", 90, "aten::zero_")
     b.grads = []
-    b.part = "before" if shape.barrier else ""
-    Pipeline(b).run()
+
+
+def apply_gradients(b):
+    """The norm over all ranks, and the optimizer."""
     b.joins += [each for each in b.grads if each]
     b.kernel("L2Loss", "AI_VECTOR_CORE", 34, "npu_l2loss")
     b.kernel("Add", "AI_VECTOR_CORE", 8, "aten::add")
@@ -317,12 +366,61 @@ def _step(builder, shape):
     b.sync(b.kernel("Sqrt", "AI_VECTOR_CORE", 5, "aten::sqrt"))
     for _ in range(3):
         b.kernel("ApplyAdamWV2", "AI_VECTOR_CORE", 560, "npu_apply_adam_w")
-    if shape.grads == "scatter" and b.groups["dp"]:
-        b.collective("dp", "allGather", 700, 96)
-        b.kernel("Cast", "AI_VECTOR_CORE", 60, "aten::copy_")
+
+
+def _step(b, shape):
+    begin_step(b)
+    b.applies = (b.step + 1) % shape.every == 0
+    b.part = "before" if shape.barrier else ""
+    Pipeline(b).run()
+    if b.applies:
+        apply_gradients(b)
+        if shape.grads == "scatter" and b.groups["dp"]:
+            b.collective("dp", "allGather", 700, 96)
+            b.kernel("Cast", "AI_VECTOR_CORE", 60, "aten::copy_")
     if shape.sync_end:
         b.sync(b.main)
     b.host("step-end", 25)
+
+
+def _sharded_step(b, shape):
+    """Every rank holds a share of the weights; those of the next layer are gathered while one computes."""
+    begin_step(b)
+    layers = shape.layers[0]
+    scatters = "dp" if shape.grads == "one-stream" else "default_group"
+
+    def gather():
+        return b.collective("dp", "allGather", 420, 64, blocking=False, free=True)
+
+    for _ in range(shape.batches):
+        for forward in (True, False):
+            ready = gather()
+            for layer in range(layers):
+                following = gather() if layer + 1 < layers else None
+                b.joins.append(ready)
+                for template in (FORWARD,) if forward else (BACKWARD_INPUT, BACKWARD_WEIGHT):
+                    b.layers(template, 1, side=forward)
+                if not forward:
+                    b.grads.append(b.collective(scatters, "reduceScatter", 450, 64, blocking=False))
+                ready = following
+    apply_gradients(b)
+    if shape.sync_end:
+        b.sync(b.main)
+    b.host("step-end", 25)
+
+
+def _serving_step(b, shape):
+    """One forward pass over all layers: of a prompt, or of one token for each request."""
+    b.host("step-begin", 18)
+    b.copy(12)
+    b.kernel("GatherV2", "AI_VECTOR_CORE", 48, "aten::embedding")
+    b.layers(FORWARD, shape.layers[0])
+    b.collective("tp", "allGather", 60, 2)
+    b.sync(b.kernel("ArgMaxV2", "AI_VECTOR_CORE", 30, "aten::argmax"))
+    b.host("step-end", 60)
+
+
+JOBS = {"train": _step, "sharded": _sharded_step, "serving": _serving_step}
 
 
 def build(layout, shape, seed):
@@ -334,5 +432,5 @@ def build(layout, shape, seed):
         builder.host("startup", Dice(seed, "startup", rank).uniform(50, 900))
         for step in range(shape.steps):
             builder.step = step
-            _step(builder, shape)
+            JOBS[shape.job](builder, shape)
     return program
