@@ -123,7 +123,7 @@ expect_equal "$(of '[c["run"] for c in d["changes"]]')" '[7]'
 expect_equal "$(python3 "$(dirname "$0")/json_schema.py" "$(dirname "$0")/../../doc/schema" "$work/stdout" 2>&1)" ''
 run "$npuprof" memory -q -f json "$work/h12"
 expect_equal "$(of 'max(r["peak_reserved"]["bytes"] for r in d["ranks"])')" "$run_peak"
-"$synth" -q -o "$work/worse" --seed 50 --ranks 2 --steps 2 --layers 2 --snapshot --no-instances --stage-memory 0:3000000000
+"$synth" -q -o "$work/worse" --seed 50 --ranks 2 --steps 2 --layers 2 --snapshot --no-instances --stage-memory 0:12000000000
 run "$npuprof" history judge "$work/worse" --job train --fail-on 'memory/reserved>5%' --store "$work/runs.db"
 expect_exit 4
 expect_stdout_says 'fails: memory/reserved is'
