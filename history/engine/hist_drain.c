@@ -177,12 +177,26 @@ static bool is_selected(const struct hist_selection *selection, uint32_t run)
 	return false;
 }
 
+/* Where nothing was replayed what a repair gains is not known, which is not nothing. */
+static bool is_replayed(const struct plan *plan, uint32_t run)
+{
+	for (size_t i = 0; i < plan->store->repairs.count; i++) {
+		if (plan->store->repairs.item[i].run == run)
+			return true;
+	}
+	return false;
+}
+
 static int gather(struct plan *plan, const struct hist_selection *selection)
 {
 	int rc = NP_OK;
 
-	for (size_t i = 0; i < selection->runs.count && rc == NP_OK; i++)
+	for (size_t i = 0; i < selection->runs.count && rc == NP_OK; i++) {
+		if (!is_replayed(plan, selection->runs.item[i]))
+			continue;
+		plan->drain->replayed++;
 		rc = take_part(plan, selection->runs.item[i]);
+	}
 	for (size_t i = 0; i < plan->store->repairs.count && rc == NP_OK; i++) {
 		if (is_selected(selection, plan->store->repairs.item[i].run))
 			rc = take_repair(plan, &plan->store->repairs.item[i]);

@@ -61,6 +61,7 @@ struct hist_drain {
 	struct hist_effects effects;
 	struct hist_together together; /* of those among the first `most` */
 	np_ns step;                    /* of the newest run */
+	size_t replayed;               /* runs that say what repairs gain */
 };
 
 int hist_drain_plan(const struct hist_store *store, const struct hist_selection *selection,

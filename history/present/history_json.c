@@ -255,6 +255,7 @@ int history_json_drain(const struct history_report *report, const struct hist_dr
 
 	begin(&out, report, "advise", stream);
 	np_jsonout_integer(&out, "step_ns", drain->step);
+	np_jsonout_integer(&out, "runs_replayed", (int64_t)drain->replayed);
 	np_jsonout_array(&out, "machines");
 	for (size_t i = 0; i < drain->list.count && i < most; i++) {
 		const struct hist_candidate *one = &drain->list.item[i];

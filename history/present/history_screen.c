@@ -428,6 +428,28 @@ int history_show_effects(const struct history_report *report, const struct hist_
 
 /* --- what to drain --------------------------------------------------------------------------- */
 
+/* Machines that are slow in whatever role, where none of them gains when it is drained. */
+static void say_slow(struct np_buf *buf, const struct history_report *report,
+		     const struct hist_drain *drain)
+{
+	for (size_t i = 0; i < drain->effects.list.count; i++) {
+		const struct hist_unit_effect *one = &drain->effects.list.item[i];
+		NP_CLEANUP(np_buf_release) struct np_buf who = NP_BUF_INIT;
+		NP_CLEANUP(np_buf_release) struct np_buf much = NP_BUF_INIT;
+
+		if (!one->named || one->share <= 0 || !is_machine(one->unit))
+			continue;
+		history_unit(&who, report->store, one->unit, one->host, one->number);
+		np_buf_printf(&much, "%.1f %% ± %.1f %%", 100 * one->share, 100 * one->margin);
+		np_say(buf,
+		       drain->replayed > 0
+			       ? "{1} takes {2} longer in whatever role: test it; others set the pace, so "
+				 "that draining it alone gains less than that\n"
+			       : "{1} takes {2} longer in whatever role: test it\n",
+		       NP_SAID_TEXT(who.text), NP_SAID_TEXT(much.text));
+	}
+}
+
 static void say_first(struct np_buf *buf, const struct history_report *report,
 		      const struct hist_drain *drain)
 {
@@ -435,8 +457,13 @@ static void say_first(struct np_buf *buf, const struct history_report *report,
 	NP_CLEANUP(np_buf_release) struct np_buf who = NP_BUF_INIT;
 
 	if (drain->list.count == 0) {
-		np_say(buf,
-		       "nothing to drain: no repair of a host or device gains 0.1 % of the step\n");
+		if (drain->replayed > 0)
+			np_say(buf,
+			       "nothing to drain: no repair of a host or device gains 0.1 % of the step\n");
+		else
+			np_say(buf,
+			       "what draining gains is not known: none of the runs could be replayed\n");
+		say_slow(buf, report, drain);
 		return;
 	}
 	history_unit(&who, report->store, first->unit, first->host, first->device);
@@ -553,7 +580,7 @@ int history_show_drain(const struct history_report *report, const struct hist_dr
 	say_first(&section->text, report, drain);
 	say_together(&section->text, drain);
 	say_runs(&section->text, report);
-	rc = add_candidates(&page, report, drain, most, err);
+	rc = drain->list.count > 0 ? add_candidates(&page, report, drain, most, err) : NP_OK;
 	say_links(&page, report, drain);
 	if (rc < 0) {
 		np_page_release(&page);

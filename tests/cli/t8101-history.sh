@@ -126,6 +126,17 @@ run python3 "$NPUPROF_SOURCE/tools/sweep/history.py" "$npuprof" --seeds 1 --firs
 expect_exit 0
 expect_equal "$(grep -c '1 of 1 right, 0 others named' stdout)" 7
 
+behaviour 'a slow machine is said also where nobody knows what draining it gains'
+sqlite3 moved.db '.clone unplayed.db' >/dev/null
+sqlite3 unplayed.db 'DELETE FROM REPAIR'
+run "$npuprof" history advise --store unplayed.db
+expect_exit 0
+expect_stdout_has 'what draining gains is not known: none of the runs could be replayed' 'device 2 of host0 takes' 'longer in whatever role: test it'
+expect_stdout_lacks 'nothing to drain'
+sqlite3 unplayed.db "INSERT INTO REPAIR SELECT id, 'rank:0', 0 FROM RUN"
+run "$npuprof" history advise --store unplayed.db
+expect_stdout_has 'nothing to drain: no repair' 'test it; others set the pace'
+
 behaviour 'two devices that hide each other are drained together, with the gain of both'
 make both --seed 4 --slow-rank 1:1.3 --slow-rank 2:1.3
 "$npuprof" history add both --store both.db >/dev/null
