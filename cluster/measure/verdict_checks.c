@@ -213,9 +213,21 @@ static bool may_shorten(const struct np_analysis *analysis, const struct np_verd
 	return false;
 }
 
+/*
+ * Steps that the path is divided by: it goes through all of them, but where the step is the iteration
+ * a gain is of those that have one.
+ */
+static size_t steps_of_path(const struct np_replay *replay)
+{
+	size_t steps = replay->steps > 0 ? replay->steps : 1;
+	size_t each = replay->timed > 0 ? replay->iterations / replay->timed : 0;
+
+	return each > 0 && each < steps ? each : steps;
+}
+
 static np_ns most_by_path(const struct np_analysis *analysis, const struct np_verdict *verdict)
 {
-	size_t steps = analysis->replay->steps > 0 ? analysis->replay->steps : 1;
+	size_t steps = steps_of_path(analysis->replay);
 	np_ns most = 0;
 
 	for (size_t i = 0; i < analysis->path.pieces.count; i++) {

@@ -220,7 +220,18 @@ static void sort(drafts *marks)
 	}
 }
 
-/* Those that moved go before others of the same place. */
+/*
+ * Those that moved go before others of the same place, but no further back than to where their step
+ * begins: what is between it and the step before is no work of theirs.
+ */
+static bool goes_before(const struct draft *moved, const struct draft *staying)
+{
+	if (moved->place != staying->place)
+		return moved->place < staying->place;
+	return staying->cell > moved->cell ||
+	       (staying->cell == moved->cell && staying->kind != MARK_BEGIN);
+}
+
 static void merge(struct moving *moving)
 {
 	const drafts *moved = &moving->moved;
@@ -229,8 +240,9 @@ static void merge(struct moving *moving)
 	size_t j = 0;
 
 	for (size_t out = 0; out < moving->marks->count; out++) {
-		bool earlier = i < moved->count && (j == staying->count ||
-						    moved->item[i].place <= staying->item[j].place);
+		bool earlier =
+			i < moved->count &&
+			(j == staying->count || goes_before(&moved->item[i], &staying->item[j]));
 
 		moving->marks->item[out] = earlier ? moved->item[i++] : staying->item[j++];
 	}
