@@ -379,5 +379,5 @@ int np_lock_shared(const char *path, np_ns wait_ns, struct np_err *err)
 
 int np_make_output(const char *path, struct np_err *err)
 {
-	return np_lock_dir(path, NP_LOCK_WAIT_NS, err);
+	return np_lock_shared(path, NP_LOCK_WAIT_NS, err);
 }

@@ -35,7 +35,7 @@ int np_lock_shared(const char *path, np_ns wait_ns, struct np_err *err) NP_MUST_
 #define NP_LOCK_HELD     ".npuprof.held"
 #define NP_LOCK_STALE_NS INT64_C(300000000000)
 
-/* np_make_dirs() of a directory for results, with a lock on it. */
+/* np_make_dirs() of a directory for results, with np_lock_shared() on it. */
 int np_make_output(const char *path, struct np_err *err) NP_MUST_USE;
 
 /* Give back all that this process holds. Done at its end; a child that was forked holds nothing of

@@ -51,6 +51,21 @@ expect 'the same rules' cmp stdout beside.txt
 run alone/npuprof rules check
 expect_exit 0
 
+behaviour 'packages are named for both kinds of systems; the analysis alone needs few, and what CMake builds with by itself'
+for packager in apt dnf; do
+	NPUPROF_PACKAGER=$packager run "$NPUPROF_SOURCE/tools/deps.sh" --minimal --list
+	expect_exit 0
+	expect 'cmake and make' test "$(grep -cxE 'cmake|make' stdout)" = 2
+	expect 'no MPI, no tests' test "$(grep -cE 'mpi|cmocka|sodium' stdout)" = 0
+	cp stdout few.txt
+	NPUPROF_PACKAGER=$packager run "$NPUPROF_SOURCE/tools/deps.sh" --list
+	expect_exit 0
+	expect 'all of these, and more' test "$(sort few.txt stdout | uniq -d | wc -l)" = "$(wc -l <few.txt)"
+	expect 'both MPIs and the tests' test "$(grep -cE '^(libopenmpi-dev|libmpich-dev|openmpi-devel|mpich-devel|libcmocka-dev|libcmocka-devel)$' stdout)" = 3
+done
+run "$NPUPROF_SOURCE/tools/deps.sh" --nonsense
+expect_exit 2
+
 behaviour 'the wheel is the same each time, and has what pip wants'
 run "$NPUPROF_SOURCE/tools/wheel.py" "$NPUPROF_BUILD" -o two
 run "$NPUPROF_SOURCE/tools/wheel.py" "$NPUPROF_BUILD" -o one

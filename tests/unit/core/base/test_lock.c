@@ -8,12 +8,29 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/file.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define SHORT_NS INT64_C(200000000)
 
 static char directory[64];
+
+/* A file system without locks, while a test says so. */
+static bool no_locks;
+
+int flock(int fd, int operation)
+{
+	errno = ENOLCK;
+	return no_locks ? -1 : (int)syscall(SYS_flock, fd, operation);
+}
+
+/* The lock of the kernel, or where there is none what results and histories are locked with. */
+static int take(const char *path, np_ns wait_ns, struct np_err *err)
+{
+	return no_locks ? np_lock_shared(path, wait_ns, err) : np_lock_dir(path, wait_ns, err);
+}
 
 static int make_directory(void **state)
 {
@@ -22,9 +39,16 @@ static int make_directory(void **state)
 	return mkdtemp(directory) ? 0 : -1;
 }
 
+static int make_directory_without_locks(void **state)
+{
+	no_locks = true;
+	return make_directory(state);
+}
+
 static int remove_directory(void **state)
 {
 	(void)state;
+	no_locks = false;
 	np_lock_release_all();
 	np_remove_tree(directory);
 	return 0;
@@ -44,7 +68,7 @@ static pid_t start_holder(int *ret_pipe)
 	pid = fork();
 	if (pid == 0) {
 		(void)close(end[1]);
-		byte = np_lock_dir(directory, 0, &err) == NP_OK ? 'y' : 'n';
+		byte = take(directory, 0, &err) == NP_OK ? 'y' : 'n';
 		(void)!write(ready[1], &byte, 1);
 		(void)!read(end[0], &byte, 1);
 		np_lock_release_all();
@@ -61,7 +85,7 @@ static pid_t start_holder(int *ret_pipe)
 
 static bool has_file(void)
 {
-	char *path = np_join_path(directory, NP_LOCK_NAME);
+	char *path = np_join_path(directory, no_locks ? NP_LOCK_HELD : NP_LOCK_NAME);
 	bool there = access(path, F_OK) == 0;
 
 	free(path);
@@ -75,12 +99,12 @@ static void a_directory_is_locked_until_it_is_given_back(void **state)
 
 	(void)state;
 	(void)snprintf(below, sizeof(below), "%s/a/b", directory);
-	assert_int_equal(np_lock_dir(below, 0, &err), NP_OK);
+	assert_int_equal(take(below, 0, &err), NP_OK);
 	assert_true(np_is_directory(below));
 	/* Under another name it is the same one, and waits for nobody. */
 	(void)snprintf(below, sizeof(below), "%s/a/../a/b/.", directory);
-	assert_int_equal(np_lock_dir(below, 0, &err), NP_OK);
-	assert_int_equal(np_lock_dir(directory, 0, &err), NP_OK);
+	assert_int_equal(take(below, 0, &err), NP_OK);
+	assert_int_equal(take(directory, 0, &err), NP_OK);
 	assert_true(has_file());
 	np_lock_release_all();
 	assert_false(has_file());
@@ -96,14 +120,14 @@ static void who_finds_another_one_says_who_it_is(void **state)
 
 	(void)state;
 	(void)gethostname(host, sizeof(host) - 1);
-	assert_int_equal(np_lock_dir(directory, SHORT_NS, &err), NP_E_BUSY);
+	assert_int_equal(take(directory, SHORT_NS, &err), NP_E_BUSY);
 	(void)snprintf(expected, sizeof(expected),
 		       "'%s' is being written by process %d on %s since 2", directory, (int)pid,
 		       host);
 	assert_memory_equal(err.text, expected, strlen(expected));
 	(void)close(end);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	assert_int_equal(np_lock_dir(directory, 0, &err), NP_OK);
+	assert_int_equal(take(directory, 0, &err), NP_OK);
 }
 
 static void who_waits_gets_it_when_the_other_ends(void **state)
@@ -120,7 +144,7 @@ static void who_waits_gets_it_when_the_other_ends(void **state)
 		_exit(0);
 	}
 	(void)close(end);
-	assert_int_equal(np_lock_dir(directory, NP_LOCK_WAIT_NS, &err), NP_OK);
+	assert_int_equal(take(directory, NP_LOCK_WAIT_NS, &err), NP_OK);
 	assert_true(has_file());
 	assert_int_equal(waitpid(holder, NULL, 0), holder);
 	assert_int_equal(waitpid(ender, NULL, 0), ender);
@@ -138,7 +162,7 @@ static void a_dead_holder_is_replaced(void **state)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	(void)close(end);
 	assert_true(has_file());
-	assert_int_equal(np_lock_dir(directory, 0, &err), NP_OK);
+	assert_int_equal(take(directory, SHORT_NS, &err), NP_OK);
 	np_lock_release_all();
 	assert_false(has_file());
 }
@@ -148,19 +172,25 @@ static void a_directory_that_cannot_be_made_is_a_failure(void **state)
 	struct np_err err = NP_ERR_INIT;
 
 	(void)state;
-	assert_int_equal(np_lock_dir("/dev/null/x", 0, &err), NP_E_IO);
+	assert_int_equal(take("/dev/null/x", 0, &err), NP_E_IO);
 	assert_non_null(strstr(err.text, "cannot make the directory"));
 }
 
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_directory, remove_directory)
+#define WITHOUT_LOCKS(name) \
+	cmocka_unit_test_setup_teardown(name, make_directory_without_locks, remove_directory)
 	const struct CMUnitTest tests[] = {
 		TEST(a_directory_is_locked_until_it_is_given_back),
 		TEST(who_finds_another_one_says_who_it_is),
 		TEST(who_waits_gets_it_when_the_other_ends),
 		TEST(a_dead_holder_is_replaced),
 		TEST(a_directory_that_cannot_be_made_is_a_failure),
+		WITHOUT_LOCKS(a_directory_is_locked_until_it_is_given_back),
+		WITHOUT_LOCKS(who_finds_another_one_says_who_it_is),
+		WITHOUT_LOCKS(who_waits_gets_it_when_the_other_ends),
+		WITHOUT_LOCKS(a_dead_holder_is_replaced),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
