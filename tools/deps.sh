@@ -32,35 +32,38 @@ else
 	packager=none
 fi
 
-# Without those of the browser, tests of the page and of the timeline are skipped. The names of rpm are openEuler's.
+# Without one that is optional, the tests of what it is for are skipped: not every system has all of them. The names of rpm
+# are openEuler's.
 case $packager in
 dnf)
 	packages="
 	gcc glibc-devel cmake make pkgconf
 	sqlite-devel jansson-devel pcre2-devel zlib-devel"
 	tests="
-	ninja-build openmpi-devel mpich-devel libsodium-devel libcmocka-devel sqlite clang-tools-extra ShellCheck python3 zsh fish"
-	browser=''
+	libsodium-devel libcmocka-devel sqlite python3"
+	optional="
+	ninja-build openmpi-devel mpich-devel clang-tools-extra ShellCheck zsh fish"
 	;;
 *)
 	packages="
-	gcc libc6-dev cmake ninja-build pkg-config
+	gcc libc6-dev cmake make pkg-config
 	libsqlite3-dev libjansson-dev libpcre2-dev zlib1g-dev"
 	tests="
-	libopenmpi-dev openmpi-bin libmpich-dev mpich libsodium-dev
-	libxlsxwriter-dev libcmocka-dev sqlite3 clang-format shellcheck python3 zsh fish"
-	browser="chromium chromium-driver python3-selenium protobuf-compiler"
+	ninja-build libsodium-dev libcmocka-dev sqlite3 python3"
+	optional="
+	libopenmpi-dev openmpi-bin libmpich-dev mpich libxlsxwriter-dev clang-format shellcheck zsh fish
+	chromium chromium-driver python3-selenium protobuf-compiler"
 	;;
 esac
 if [ -n "$minimal" ]; then
-	browser=''
+	optional=''
 else
 	packages="$packages $tests"
 fi
 
 if [ -n "$list" ]; then
 	# shellcheck disable=SC2086
-	printf '%s\n' $packages $browser
+	printf '%s\n' $packages $optional
 	exit
 fi
 [ "${NPUPROF_NO_DEPS:-}" != 1 ] || exit 0
@@ -107,15 +110,15 @@ get() {
 # shellcheck disable=SC2086
 missing=$(missing_of $packages)
 # shellcheck disable=SC2086
-missing_browser=$(missing_of $browser)
-[ -n "$missing$missing_browser" ] || exit 0
+missing_optional=$(missing_of $optional)
+[ -n "$missing$missing_optional" ] || exit 0
 
 if [ "$(id -u)" = 0 ]; then
 	as_root=
 elif sudo -n true 2>/dev/null; then
 	as_root='sudo -n'
 elif [ -z "$missing" ]; then
-	echo "deps.sh: the test of the page will be skipped; it needs$missing_browser" >&2
+	echo "deps.sh: tests will be skipped that need$missing_optional" >&2
 	exit 0
 else
 	echo "deps.sh: packages are missing; please run:" >&2
@@ -126,7 +129,7 @@ else
 	exit 1
 fi
 
-echo "installing$missing$missing_browser"
+echo "installing$missing$missing_optional"
 export DEBIAN_FRONTEND=noninteractive
 log=$(mktemp)
 # An update may fail for one source and still bring what is needed.
@@ -138,8 +141,11 @@ if [ -n "$missing" ] && ! get $missing >>"$log" 2>&1; then
 	echo "deps.sh: cannot install$missing" >&2
 	exit 1
 fi
+# All at once, or each that can be had.
 # shellcheck disable=SC2086
-if [ -n "$missing_browser" ] && ! get $missing_browser >>"$log" 2>&1; then
-	echo "deps.sh: cannot install$missing_browser: the test of the page will be skipped" >&2
+if [ -n "$missing_optional" ] && ! get $missing_optional >>"$log" 2>&1; then
+	for package in $missing_optional; do
+		get "$package" >>"$log" 2>&1 || echo "deps.sh: cannot install $package: tests that need it will be skipped" >&2
+	done
 fi
 rm -f "$log"
