@@ -63,7 +63,6 @@ if(NP_PORTABLE)
 else()
   set(CPACK_RPM_PACKAGE_REQUIRES "sqlite-libs, jansson, pcre2, zlib, libsodium")
 endif()
-set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /usr/share/man /usr/share/man/man1 /usr/share/zsh
-  /usr/share/zsh/site-functions /usr/share/bash-completion /usr/share/bash-completion/completions /usr/share/fish
-  /usr/share/fish/vendor_completions.d /usr/share/pkgconfig /usr/share/doc)
+# Directories of the system are not ours; those of shells may not be there, and packages of rpm can own them together.
+set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /usr/share/man /usr/share/man/man1 /usr/share/pkgconfig /usr/share/doc)
 include(CPack)

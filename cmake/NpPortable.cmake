@@ -9,6 +9,8 @@ endif()
 # np_portable_program(<target>)
 function(np_portable_program target)
   if(NP_PORTABLE)
+    # Archives of the system bring what debuggers read: a fifth of the file.
+    target_link_options(${target} PRIVATE -Wl,--strip-all)
     # Before the GNU library 2.34, parts of an archive of threads find each other only if all of it is there.
     target_link_options(${target} PRIVATE -static -Wl,--whole-archive -lpthread -ldl -Wl,--no-whole-archive)
   endif()

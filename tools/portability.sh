@@ -55,14 +55,20 @@ fetch() {
 	: >"$out/sysroot/done"
 }
 
-# build <name> [cmake argument]...
+# build <name> <target>... -- [cmake argument]...
 build() {
-	name=$1
+	name=$1 targets=''
+	shift
+	while [ "$1" != -- ]; do
+		targets="$targets $1"
+		shift
+	done
 	shift
 	mkdir -p "$out/$name"
+	# shellcheck disable=SC2086 # words
 	{
 		cmake -S . -B "$out/$name" -DCMAKE_BUILD_TYPE=Release -DNP_PORTABLE=ON -DBUILD_TESTING=OFF "$@" &&
-			cmake --build "$out/$name" -j "$jobs" --target npuprof npuprof-synth
+			cmake --build "$out/$name" -j "$jobs" --target $targets
 	} >"$out/$name.log" 2>&1 || {
 		tail -n 40 "$out/$name.log" >&2
 		echo "portability.sh: $name does not build; the log is $out/$name.log" >&2
@@ -71,10 +77,10 @@ build() {
 }
 
 libraries=$out/sysroot/usr/lib/aarch64-linux-gnu
-build here
+build here npuprof npuprof-synth msprof --
 fetch
 PKG_CONFIG_LIBDIR=$libraries/pkgconfig:$out/sysroot/usr/share/pkgconfig PKG_CONFIG_SYSROOT_DIR=$out/sysroot \
-	build aarch64 -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc \
+	build aarch64 npuprof npuprof-synth -- -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc \
 	-DCMAKE_LIBRARY_PATH="$libraries" -DCMAKE_EXE_LINKER_FLAGS="-L$libraries" \
 	"-DCMAKE_CROSSCOMPILING_EMULATOR=qemu-aarch64-static;-L;/usr/aarch64-linux-gnu"
 
@@ -98,6 +104,33 @@ synth db '--ranks 4 --slow-rank 2:1.4 --slow-link 0-1:3 --clock-skew 1:2us'
 synth base '--ranks 4'
 synth text '--ranks 2 --format text'
 synth pipeline '--ranks 8 --tp 2 --pp 2 --slow-rank 5:1.3'
+synth memory '--ranks 4 --pp 2 --memory --snapshot --leak 1:3000000 --fragment 2:60000000 --stage-memory 0:1600000000 --no-instances'
+# Windows are taken in the order of their times, which copies for each machine keep.
+for window in 1 2 3; do
+	synth "windows/job/window-$window" "--ranks 2 --seed $window --slow-rank 1:1.$((window + 2)) --no-instances"
+	find "$in/windows/job/window-$window" -exec touch -d "2026-01-0$window 12:00:00" {} +
+done
+
+# Raw data, which the stand-in for the vendor's msprof exports: that of this machine in both cases.
+bash -c '. tests/cli/raw.sh && for r in 0 1; do write_raw "$1/raw/node0_100${r}_20261116050000000_ascend_pt" "$r" 2; done' bash "$in"
+
+# Every tool of the server for agents, asked about the two runs.
+number=0
+: >"$in/talk"
+# say <method> <parameters>
+say() {
+	number=$((number + 1))
+	printf '{"jsonrpc":"2.0","id":%d,"method":"%s","params":%s}\n' "$number" "$1" "$2" >>"$in/talk"
+}
+say initialize '{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"portability","version":"1"}}'
+say tools/list '{}'
+for tool in list_runs info verdict cluster_section whatif findings timeline_slice; do
+	say tools/call "{\"name\":\"$tool\",\"arguments\":{\"run\":\"db\"}}"
+done
+say tools/call '{"name":"explain_rule","arguments":{"rule":"comm.exposed"}}'
+say tools/call '{"name":"compare","arguments":{"run":"db","base":"base"}}'
+say tools/call '{"name":"query","arguments":{"run":"db","sql":"SELECT * FROM np_step_time"}}'
+say tools/call '{"name":"history","arguments":{"action":"list"}}'
 
 # cases: a name, a tab, a command; it runs in an empty directory beside "in"
 cases() {
@@ -111,17 +144,37 @@ cases() {
 			printf 'advisor-%s-%s\tnpuprof advisor in/%s -f %s -o out\n' "$run" "$format" "$run" "$format"
 		done
 		printf 'modes-%s\tnpuprof cluster in/%s -m all -f json -o out\n' "$run" "$run"
-		printf 'report-%s\tnpuprof report in/%s -o page.html\n' "$run" "$run"
-		printf 'timeline-%s\tnpuprof timeline in/%s -o timeline.json\n' "$run" "$run"
+		printf 'html-%s\tnpuprof advisor in/%s -f html -o out\n' "$run" "$run"
+		printf 'report-%s\tnpuprof report in/%s -o page.html; npuprof report in/%s --lang zh --anonymize --timeline -o zh.html\n' "$run" "$run" "$run"
+		for form in json json.gz pftrace pftrace.gz; do
+			printf 'timeline-%s-%s\tnpuprof timeline in/%s --host -o timeline.%s\n' "$run" "$form" "$run" "$form"
+		done
+		printf 'slice-%s\tnpuprof timeline in/%s --slice -o slice.json\n' "$run" "$run"
 		printf 'zh-%s\tnpuprof cluster in/%s --lang zh -o out\n' "$run" "$run"
 	done
-	for format in table json csv md; do
+	for format in table json csv md html; do
 		printf 'compare-%s\tnpuprof compare in/base in/db -f %s -o out\n' "$format" "$format"
 	done
-	printf 'export\tnpuprof cluster in/db --export text -o out\n'
-	printf 'rules\tnpuprof rules list; npuprof rules test; npuprof rules views\n'
+	for format in table json csv md; do
+		printf 'memory-%s\tnpuprof memory in/memory --sweep -f %s -o out; npuprof memory in/memory --base in/db -f %s -o out\n' "$format" "$format" "$format"
+	done
+	printf 'report-difference\tnpuprof report in/db --base in/base -o page.html\n'
+	# Runs are kept with the time at which they were added, so a store is no result; what is said of it is.
 	# shellcheck disable=SC2016 # for the shell that runs it
-	printf 'help\tnpuprof -h; for c in cluster whatif advisor compare report timeline info memory export; do npuprof $c -h; done\n'
+	printf 'history\tfor r in base db pipeline; do npuprof history add in/$r --frequency --store s.db; done; %s; %s\n' \
+		'for f in table json csv; do for v in trend effects advise "judge in/db"; do npuprof history $v --store s.db -f $f; done; done' \
+		'npuprof report in/db --history s.db -o page.html; rm s.db'
+	printf 'watch\tnpuprof watch in/windows --store s.db --settle 0 --once --lines lines --metrics metrics --on-verdict "cat >>told"; rm s.db\n'
+	printf 'mcp\tnpuprof mcp in <in/talk\n'
+	printf 'export\tnpuprof cluster in/db --export text -o out\n'
+	for type in db text; do
+		printf 'export-%s\tcp -r in/raw raw; npuprof export raw --export-type %s --msprof %s; rm -r raw/*/logs\n' "$type" "$type" "$out/here/sim/bin/msprof"
+	done
+	printf 'rules\tnpuprof rules list; npuprof rules test; npuprof rules views; npuprof rules check; npuprof rules show comm.exposed\n'
+	# shellcheck disable=SC2016 # for the shell that runs it
+	printf 'completion\tfor s in bash zsh fish; do npuprof completion $s; done\n'
+	# shellcheck disable=SC2016 # for the shell that runs it
+	printf 'help\tnpuprof -h; for c in cluster whatif advisor compare report timeline info memory export history watch mcp collect ctl rules completion; do npuprof $c -h; done\n'
 	printf 'synth-db\tnpuprof-synth -q -o made --ranks 3 %s --slow-rank 1:1.2\n' "$small"
 	printf 'synth-text\tnpuprof-synth -q -o made --ranks 2 %s --format text\n' "$small"
 }

@@ -190,7 +190,7 @@ static int add_together(struct window_listing *listing, const struct arrivals *a
 	struct watch_window *window = np_vec_add(&listing->windows.list, listing->err);
 	int64_t first = INT64_MAX;
 	int64_t last = 0;
-	char name[2 * DIGITS + 2];
+	char name[44]; /* two numbers of any size */
 	int rc = window ? NP_OK : NP_E_NOMEM;
 
 	for (size_t i = 0; i < arrivals->list.count && rc == NP_OK; i++) {
