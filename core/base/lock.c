@@ -51,11 +51,12 @@ void np_lock_release_all(void)
 	(void)pthread_mutex_unlock(&guard);
 }
 
-static bool have(const struct stat *directory)
+/* Either kind may be held: a lock of the kernel, or a file that only one can make. */
+static bool have(const struct stat *directory, bool by_kernel)
 {
 	for (size_t i = 0; i < held.count; i++) {
 		if (held.item[i].device == directory->st_dev &&
-		    held.item[i].inode == directory->st_ino)
+		    held.item[i].inode == directory->st_ino && (held.item[i].fd >= 0) == by_kernel)
 			return true;
 	}
 	return false;
@@ -178,7 +179,7 @@ static int lock_directory(const char *path, np_ns wait_ns, struct np_err *err)
 	int fd = -1;
 	int rc;
 
-	if (stat(path, &directory) < 0 || have(&directory))
+	if (stat(path, &directory) < 0 || have(&directory, true))
 		return NP_OK;
 	name = np_join_path(path, NP_LOCK_NAME);
 	if (!name)
@@ -323,9 +324,8 @@ static int hold_both(char *own, char *held_name, const struct stat *directory, s
 	int rc;
 
 	np_temporary_add(held_name);
-	/* Neither is found again by have(), which asks for the lock of the kernel. */
-	rc = hold(held_name, -1, &(struct stat){ .st_dev = directory->st_dev }, err);
-	return rc == NP_OK ? hold(own, -1, &(struct stat){ .st_dev = directory->st_dev }, err) : rc;
+	rc = hold(held_name, -1, directory, err);
+	return rc == NP_OK ? hold(own, -1, directory, err) : rc;
 }
 
 static int lock_by_file(const char *path, np_ns wait_ns, struct np_err *err)
@@ -351,17 +351,6 @@ static int lock_by_file(const char *path, np_ns wait_ns, struct np_err *err)
 	return rc;
 }
 
-static bool holds_file(const char *path)
-{
-	char *name = np_join_path(path, NP_LOCK_HELD);
-	bool holds = false;
-
-	for (size_t i = 0; name && i < held.count; i++)
-		holds |= strcmp(held.item[i].path, name) == 0;
-	free(name);
-	return holds;
-}
-
 int np_lock_shared(const char *path, np_ns wait_ns, struct np_err *err)
 {
 	struct stat directory;
@@ -370,8 +359,8 @@ int np_lock_shared(const char *path, np_ns wait_ns, struct np_err *err)
 	if (rc < 0)
 		return rc;
 	(void)pthread_mutex_lock(&guard);
-	if (stat(path, &directory) == 0 && (!have(&directory) || is_remote(path)) &&
-	    !holds_file(path))
+	if (stat(path, &directory) == 0 && (!have(&directory, true) || is_remote(path)) &&
+	    !have(&directory, false))
 		rc = lock_by_file(path, wait_ns, err);
 	(void)pthread_mutex_unlock(&guard);
 	return rc;
