@@ -84,13 +84,13 @@ static void the_mpi_that_a_program_names_is_recognised(void **state)
 	assert_int_equal(np_find_mpi("/"), NP_MPI_NONE);
 }
 
-/* Beside this test: the build directory has the programs. */
+/* Beside the program of the unit tests: the build directory has the others. */
 static void files_of_ours_are_beside_the_program(void **state)
 {
 	char path[PATH_MAX];
 
 	(void)state;
-	assert_true(np_find_beside("test_collect_find", path, sizeof(path)));
+	assert_true(np_find_beside("np-unit-tests", path, sizeof(path)));
 	assert_int_equal(access(path, R_OK), 0);
 	assert_false(np_find_beside("no-file-has-this-name", path, sizeof(path)));
 }
