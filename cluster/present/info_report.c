@@ -99,39 +99,84 @@ static void put_line(struct np_grid *grid, const char *description, const int64_
 	np_grid_bytes(grid, bytes);
 }
 
-/* Ranks that are alike share a line. */
-static int put_ranks(const struct np_run *run, struct np_grid *grid, struct np_err *err)
+/* The description of each rank as a number; 0 for one that is not there. */
+static int describe_all(const struct np_run *run, struct np_strtab *texts, np_str *ret,
+			struct np_err *err)
 {
-	int64_t *ranks = malloc((run->sources.count + 1) * sizeof(*ranks));
-	bool *shown = calloc(run->sources.count + 1, sizeof(*shown));
+	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
+	int rc = NP_OK;
 
-	for (size_t i = 0; ranks && shown && i < run->sources.count; i++) {
-		NP_CLEANUP(np_buf_release) struct np_buf first = NP_BUF_INIT;
-		NP_CLEANUP(np_buf_release) struct np_buf other = NP_BUF_INIT;
+	for (size_t i = 0; i < run->sources.count && rc == NP_OK; i++) {
+		ret[i] = NP_STR_NONE;
+		if (!run->ranks[i])
+			continue;
+		np_buf_clear(&text);
+		describe(&text, run, i);
+		rc = np_buf_check(&text, err);
+		if (rc == NP_OK)
+			rc = np_strtab_add(texts, text.text, text.length, &ret[i], err);
+	}
+	return rc;
+}
+
+/* Lines by their first rank; `next` leads from a rank to the next of its line, itself at the end.
+ */
+static void link_lines(const np_str *like, size_t count, size_t *last, size_t *next)
+{
+	for (size_t i = 0; i < count; i++) {
+		next[i] = i;
+		if (like[i] == NP_STR_NONE)
+			continue;
+		if (last[like[i]] != SIZE_MAX)
+			next[last[like[i]]] = i;
+		last[like[i]] = i;
+	}
+}
+
+static void put_lines(const struct np_run *run, const struct np_strtab *texts, np_str *like,
+		      const size_t *next, int64_t *ranks, struct np_grid *grid)
+{
+	for (size_t i = 0; i < run->sources.count; i++) {
+		const char *text = np_strtab_text(texts, like[i]);
 		int64_t bytes = 0;
 		size_t count = 0;
 
-		if (!run->ranks[i] || shown[i])
+		if (like[i] == NP_STR_NONE)
 			continue;
-		describe(&first, run, i);
-		for (size_t j = i; j < run->sources.count; j++) {
-			if (!run->ranks[j] || shown[j])
-				continue;
-			np_buf_clear(&other);
-			describe(&other, run, j);
-			if (strcmp(first.text, other.text) != 0)
-				continue;
-			shown[j] = true;
+		for (size_t j = i;; j = next[j]) {
 			ranks[count++] = run->ranks[j]->id;
 			bytes += run->sources.item[j].bytes;
+			like[j] = NP_STR_NONE;
+			if (next[j] == j)
+				break;
 		}
-		put_line(grid, first.text, ranks, count, bytes);
+		put_line(grid, text, ranks, count, bytes);
 	}
-	if (!ranks || !shown)
-		(void)np_fail_nomem(err, "the list of ranks");
-	free(shown);
+}
+
+/* Ranks that are alike share a line. */
+static int put_ranks(const struct np_run *run, struct np_grid *grid, struct np_err *err)
+{
+	NP_CLEANUP(np_strtab_freep) struct np_strtab *texts = np_strtab_new();
+	size_t room = run->sources.count + 1;
+	int64_t *ranks = malloc(room * sizeof(*ranks));
+	np_str *like = malloc(room * sizeof(*like));
+	size_t *last = malloc(room * sizeof(*last));
+	size_t *next = malloc(room * sizeof(*next));
+	int rc = texts && ranks && like && last && next ? describe_all(run, texts, like, err)
+							: np_fail_nomem(err, "the list of ranks");
+
+	if (rc == NP_OK) {
+		/* There are at most as many texts as ranks. */
+		memset(last, 0xff, room * sizeof(*last));
+		link_lines(like, run->sources.count, last, next);
+		put_lines(run, texts, like, next, ranks, grid);
+	}
+	free(next);
+	free(last);
+	free(like);
 	free(ranks);
-	return ranks && shown ? NP_OK : NP_E_NOMEM;
+	return rc;
 }
 
 static int put_ranks_section(struct np_page *page, const struct info *info, struct np_err *err)

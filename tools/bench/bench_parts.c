@@ -3,6 +3,7 @@
  */
 #include "npuprof/arena.h"
 #include "npuprof/discover.h"
+#include "npuprof/map.h"
 #include "npuprof/rank.h"
 #include "npuprof/summary.h"
 
@@ -18,6 +19,12 @@
  * reach over all replicas. OUT/pNNNNN gets the summaries of PER_PART ranks each, by rank.
  */
 
+/* Members over all replicas: the same for whoever names them. */
+struct wide_list {
+	const int32_t *members;
+	size_t count;
+};
+
 struct copying {
 	size_t tp;
 	size_t pp;
@@ -25,6 +32,9 @@ struct copying {
 	size_t dp;
 	size_t replicas;
 	struct np_run *base;
+	struct np_arena *arena;
+	struct np_numbers known; /* lists of all replicas, by hash of the communicator */
+	NP_VEC(struct wide_list) lists;
 };
 
 static void die(const char *what)
@@ -66,14 +76,12 @@ static int by_number(const void *left, const void *right)
 	return np_order(*(const int32_t *)left, *(const int32_t *)right);
 }
 
-static void set_members(const struct copying *copying, struct np_rank *rank, struct np_group *group,
-			size_t replica, bool all)
+static struct wide_list list_members(const struct copying *copying, struct np_arena *arena,
+				     const struct np_group *group, size_t first, size_t end)
 {
-	size_t first = all ? 0 : replica;
-	size_t end = all ? copying->replicas : replica + 1;
 	size_t count = 0;
 	int32_t *members =
-		np_arena_array(rank->arena, group->member_count * (end - first), sizeof(*members));
+		np_arena_array(arena, group->member_count * (end - first), sizeof(*members));
 
 	if (!members)
 		die("out of memory");
@@ -82,12 +90,37 @@ static void set_members(const struct copying *copying, struct np_rank *rank, str
 			members[count++] = large_id(copying, group->members[j], i);
 	}
 	qsort(members, count, sizeof(*members), by_number);
-	group->members = members;
-	group->member_count = count;
-	for (size_t i = 0; i < count; i++) {
-		if (members[i] == rank->id)
-			group->group_rank = (int32_t)i;
-	}
+	return (struct wide_list){ members, count };
+}
+
+static struct wide_list wide_members(struct copying *copying, const struct np_group *group)
+{
+	uint32_t known = np_numbers_get(&copying->known, group->hash);
+	struct wide_list *slot;
+
+	if (known != NP_MAP_NONE)
+		return copying->lists.item[known];
+	slot = np_vec_add(&copying->lists, NULL);
+	if (!slot || np_numbers_add(&copying->known, group->hash,
+				    (uint32_t)(copying->lists.count - 1), NULL) < 0)
+		die("out of memory");
+	*slot = list_members(copying, copying->arena, group, 0, copying->replicas);
+	return *slot;
+}
+
+static void set_members(struct copying *copying, struct np_rank *rank, struct np_group *group,
+			size_t replica, bool all)
+{
+	struct wide_list list =
+		all ? wide_members(copying, group)
+		    : list_members(copying, rank->arena, group, replica, replica + 1);
+	const int32_t *own =
+		bsearch(&rank->id, list.members, list.count, sizeof(*list.members), by_number);
+
+	group->members = list.members;
+	group->member_count = list.count;
+	if (own)
+		group->group_rank = (int32_t)(own - list.members);
 }
 
 static np_str renamed(struct np_strtab *strings, np_str text, size_t replica)
@@ -114,8 +147,8 @@ static int32_t large_local(const struct copying *copying, const struct np_group 
 	return group->member_count == old ? local : local + (int32_t)(replica * old);
 }
 
-static void move_groups(const struct copying *copying, struct np_rank *rank,
-			struct np_strtab *strings, size_t replica)
+static void move_groups(struct copying *copying, struct np_rank *rank, struct np_strtab *strings,
+			size_t replica)
 {
 	size_t *old = calloc(rank->groups.count + 1, sizeof(*old));
 
@@ -197,7 +230,7 @@ static void disturb(struct np_rank *rank)
 	}
 }
 
-static void copy_rank(const struct copying *copying, int32_t id, const char *directory)
+static void copy_rank(struct copying *copying, int32_t id, const char *directory)
 {
 	NP_CLEANUP(np_strtab_freep) struct np_strtab *strings = np_strtab_new();
 	size_t block = copying->dp * copying->tp;
@@ -250,7 +283,7 @@ static size_t number(const char *text)
 int main(int argc, char **argv)
 {
 	const struct np_discover_options how = { 0 };
-	struct copying copying = { .base = np_run_new() };
+	struct copying copying = { .base = np_run_new(), .arena = np_arena_new() };
 	struct np_err err = NP_ERR_INIT;
 	size_t wanted;
 	size_t total;
@@ -258,7 +291,7 @@ int main(int argc, char **argv)
 
 	if (argc != 7)
 		die("usage: npuprof-bench-parts BASE OUT TP PP RANKS PER_PART");
-	if (!copying.base ||
+	if (!copying.base || !copying.arena ||
 	    np_summary_discover(copying.base, &(const char *){ argv[1] }, 1, &how, &err) < 0)
 		die(err.text);
 	copying.tp = number(argv[3]);
@@ -281,6 +314,9 @@ int main(int argc, char **argv)
 		copy_rank(&copying, (int32_t)i, directory);
 	}
 	(void)printf("%zu ranks in %zu directories\n", total, (total + each - 1) / each);
+	np_vec_release(&copying.lists);
+	np_numbers_release(&copying.known);
+	np_arena_free(copying.arena);
 	np_run_free(copying.base);
 	return 0;
 }

@@ -190,31 +190,90 @@ struct pauses {
 	double sum;
 };
 
-static double median_host(const struct np_replay *replay, const struct np_replay_cell *cell,
-			  double *values, double *ret_work)
+/* What the host of a rank took in a step; sorted by stage and step, then by that. */
+struct host_time {
+	int32_t stage;
+	np_str step;
+	double value;
+	double work; /* computing */
+	uint32_t rank;
+};
+
+struct host_times {
+	struct host_time *list;
+	size_t count;
+};
+
+static double host_of(const struct np_replay_cell *cell)
 {
-	size_t count = 0;
-	double work = 0;
-
-	for (size_t i = 0; i < replay->cells.count; i++) {
-		const struct np_replay_cell *peer = &replay->cells.item[i];
-
-		if (!peer->timed || peer->rank == cell->rank || peer->step != cell->step ||
-		    replay->stages[peer->rank] != replay->stages[cell->rank])
-			continue;
-		values[count++] = (double)(peer->work[NP_WORK_HOST] + peer->work[NP_WORK_BETWEEN]);
-		work += (double)peer->work[NP_WORK_COMPUTE];
-	}
-	*ret_work = count > 0 ? work / (double)count : 0;
-	return np_median(values, count);
+	return (double)(cell->work[NP_WORK_HOST] + cell->work[NP_WORK_BETWEEN]);
 }
 
-static void see_pause(const struct np_replay *replay, const struct np_replay_cell *cell,
-		      double *values, struct pauses *pauses)
+static int by_peers(const struct host_time *a, const struct host_time *b)
 {
-	double work;
-	double median = median_host(replay, cell, values, &work);
-	double more = (double)(cell->work[NP_WORK_HOST] + cell->work[NP_WORK_BETWEEN]) - median;
+	return a->stage != b->stage ? np_order(a->stage, b->stage) : np_order(a->step, b->step);
+}
+
+static int by_peers_and_value(const void *left, const void *right)
+{
+	const struct host_time *a = left;
+	const struct host_time *b = right;
+	int order = by_peers(a, b);
+
+	if (order == 0)
+		order = np_by_double(&a->value, &b->value);
+	return order ? order : np_order(a->rank, b->rank);
+}
+
+static struct host_times sort_hosts(const struct np_replay *replay)
+{
+	struct host_times times = { malloc((replay->cells.count + 1) * sizeof(*times.list)), 0 };
+
+	for (size_t i = 0; times.list && i < replay->cells.count; i++) {
+		const struct np_replay_cell *cell = &replay->cells.item[i];
+
+		if (cell->timed)
+			times.list[times.count++] = (struct host_time){
+				.stage = replay->stages[cell->rank],
+				.step = cell->step,
+				.value = host_of(cell),
+				.work = (double)cell->work[NP_WORK_COMPUTE],
+				.rank = cell->rank,
+			};
+	}
+	if (times.count > 0)
+		qsort(times.list, times.count, sizeof(*times.list), by_peers_and_value);
+	return times;
+}
+
+/* Of the others among `count` peers: median of what hosts took, and mean of computing. */
+static double median_of_others(const struct host_time *peers, size_t count, size_t at, double all,
+			       double *ret_work)
+{
+	uint32_t rank = peers[at].rank;
+	size_t others = 0;
+	size_t left;
+
+	/* Peers of one value are by rank: a rank of one device is there once. */
+	for (size_t i = 0; i < count; i++) {
+		if (peers[i].rank == rank)
+			all -= peers[i].work;
+		else
+			others++;
+	}
+	*ret_work = others > 0 ? all / (double)others : 0;
+	left = others > 0 ? (others - 1) / 2 : 0;
+	for (size_t i = 0; i < count && others > 0; i++) {
+		if (peers[i].rank != rank && left-- == 0)
+			return peers[i].value;
+	}
+	return (double)NAN;
+}
+
+static void see_pause(const struct host_time *cell, double median, double work,
+		      struct pauses *pauses)
+{
+	double more = cell->value - median;
 
 	pauses->steps[cell->rank]++;
 	if (isnan(median) || more < PAUSE_NS || more < PAUSE_PART * work || more < median)
@@ -226,6 +285,34 @@ static void see_pause(const struct np_replay *replay, const struct np_replay_cel
 	pauses->sum += more;
 	pauses->longest = fmax(pauses->longest, more);
 	pauses->least = pauses->count == 1 ? more : fmin(pauses->least, more);
+}
+
+/* All ranks of a stage in a step; `times` are how often each rank is among them, zero before and
+ * after. */
+static void see_peers(const struct host_time *peers, size_t count, uint32_t *times,
+		      struct pauses *pauses)
+{
+	double all = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		all += peers[i].work;
+		times[peers[i].rank]++;
+	}
+	for (size_t i = 0; i < count; i++) {
+		size_t left = count > 1 ? (count - 2) / 2 : 0;
+		double median = (double)NAN;
+		double work = 0;
+
+		if (times[peers[i].rank] > 1) {
+			median = median_of_others(peers, count, i, all, &work);
+		} else if (count > 1) {
+			median = peers[left < i ? left : left + 1].value;
+			work = (all - peers[i].work) / (double)(count - 1);
+		}
+		see_pause(&peers[i], median, work, pauses);
+	}
+	for (size_t i = 0; i < count; i++)
+		times[peers[i].rank] = 0;
 }
 
 /* A rank that pauses in every step is slow, and no matter of chance. */
@@ -310,20 +397,23 @@ static int find_pauses(const struct np_replay *replay, struct np_job_findings *f
 	size_t ranks = replay->align->run->sources.count;
 	struct pauses pauses = { .of_rank = calloc(ranks + 1, sizeof(uint32_t)),
 				 .steps = calloc(ranks + 1, sizeof(uint32_t)) };
-	double *values = malloc((replay->cells.count + 1) * sizeof(*values));
+	struct host_times hosts = sort_hosts(replay);
+	uint32_t *times = calloc(ranks + 1, sizeof(*times));
 	int rc = NP_OK;
 
-	if (!pauses.of_rank || !pauses.steps || !values)
+	if (!pauses.of_rank || !pauses.steps || !hosts.list || !times)
 		rc = np_fail_nomem(err, "what is strange about a job");
-	for (size_t i = 0; i < replay->cells.count && rc == NP_OK; i++) {
-		if (replay->cells.item[i].timed)
-			see_pause(replay, &replay->cells.item[i], values, &pauses);
+	for (size_t first = 0, end = 0; first < hosts.count && rc == NP_OK; first = end) {
+		while (end < hosts.count && by_peers(&hosts.list[first], &hosts.list[end]) == 0)
+			end++;
+		see_peers(&hosts.list[first], end - first, times, &pauses);
 	}
 	if (rc == NP_OK && is_habit(&pauses, ranks))
 		rc = tell_pauses(replay->align->run, &pauses, findings, err);
 	free(pauses.of_rank);
 	free(pauses.steps);
-	free(values);
+	free(hosts.list);
+	free(times);
 	return rc;
 }
 

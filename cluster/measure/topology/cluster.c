@@ -5,6 +5,7 @@
 #include "npuprof/arena.h"
 #include "npuprof/comm_tasks.h"
 #include "npuprof/communicators.h"
+#include "npuprof/order.h"
 #include "npuprof/run.h"
 #include "npuprof/text.h"
 
@@ -435,10 +436,9 @@ int32_t np_cluster_world(const struct np_cluster *cluster)
 int32_t np_cluster_stage(const struct np_cluster *cluster, int32_t rank)
 {
 	for (size_t i = 0; i < cluster->stages.count; i++) {
-		for (size_t j = 0; j < cluster->stages.item[i].count; j++) {
-			if (cluster->stages.item[i].ranks[j] == rank)
-				return (int32_t)i;
-		}
+		if (bsearch(&rank, cluster->stages.item[i].ranks, cluster->stages.item[i].count,
+			    sizeof(rank), np_by_int32))
+			return (int32_t)i;
 	}
 	return -1;
 }
