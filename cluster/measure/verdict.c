@@ -144,12 +144,23 @@ static bool is_explained(const struct np_analysis *analysis, const struct np_wha
 	       verdict_explains(analysis, repair->saved, analysis->causes.unprofiled);
 }
 
+/* Is it a repair of some ranks, and not of all alike? */
+static bool names_some(const struct np_whatif_verdict *repair)
+{
+	return repair->found && repair->fix.kind != NP_FIX_BETWEEN &&
+	       repair->fix.kind != NP_FIX_HOST_GAPS;
+}
+
 static void take_repair(const struct np_analysis *analysis, struct np_verdict *verdict)
 {
 	const struct np_whatif *whatif = &analysis->whatif;
 	const struct np_whatif_verdict repair = np_whatif_verdict(whatif);
 
-	if (verdict_unprofiled(analysis) != UINT32_MAX && !is_explained(analysis, &repair)) {
+	uint32_t absent = verdict_unprofiled(analysis);
+
+	/* Where nobody is slow half of the ranks are the last ones half of the time. */
+	if (absent != UINT32_MAX && !is_explained(analysis, &repair) &&
+	    (names_some(&repair) || !verdict_unprofiled_by_chance(analysis, absent))) {
 		verdict->kind = NP_VERDICT_NOT_PROFILED;
 		return;
 	}

@@ -317,6 +317,22 @@ uint32_t verdict_unprofiled(const struct np_analysis *analysis)
 	return most;
 }
 
+/* Of what is left to the profiled ones, so much more makes it no chance. */
+#define BEYOND_CHANCE 0.25
+
+bool verdict_unprofiled_by_chance(const struct np_analysis *analysis, uint32_t communicator)
+{
+	const struct np_align_communicator *each =
+		&analysis->align->communicators.item[communicator];
+	double fair;
+
+	if (!each->size_known || each->observed >= each->size || analysis->charges.total <= 0)
+		return false;
+	fair = 1 - (double)each->observed / (double)each->size;
+	return (double)analysis->causes.unprofiled <=
+	       (fair + BEYOND_CHANCE * (1 - fair)) * (double)analysis->charges.total;
+}
+
 /* So many ranges of members are listed. */
 #define MOST_RANGES 12
 

@@ -25,6 +25,9 @@ np_ns verdict_bounded(const struct np_analysis *analysis, const struct np_verdic
  */
 uint32_t verdict_unprofiled(const struct np_analysis *analysis);
 
+/* Are they so many that somebody of them is the last by chance as often as they were waited for? */
+bool verdict_unprofiled_by_chance(const struct np_analysis *analysis, uint32_t communicator);
+
 /*
  * Does this gain per step explain so much waiting of all ranks in all steps? Ranks that
  * were not profiled come late as well where a profiled one let them go on late; but what

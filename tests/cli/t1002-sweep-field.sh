@@ -90,6 +90,12 @@ cp "$work/stdout" "$work/late/json"
 expect 'little of it is idle' test "$(sqlite3 :memory: "SELECT sum((value ->> 'leaf' LIKE 'free/%') * (value ->> 'ns')) * 10 < sum(value ->> 'ns')
 	FROM json_each(readfile('$work/late/json'), '\$.critical_path')")" = 1
 
+behaviour 'half of the ranks are the last ones half of the time by chance: that they were not profiled is no verdict'
+make half one-node:2102 db
+run "$npuprof" cluster -q -f json -d "$work/half/run" -o "$work/half/out"
+cp "$work/stdout" "$work/half/json"
+expect 'nothing is said of ranks that were not profiled' test "$(answer half '$.verdict.kind')" != not-profiled
+
 behaviour 'a case that does not exist is refused'
 run python3 "$field" --make nonsense:1 "$work/none"
 expect_exit 2

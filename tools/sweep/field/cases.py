@@ -505,7 +505,7 @@ def one_of_a_host(dice):
 
 def _sharded(dice, **more):
     return Layout(dp=8), Shape(
-        layers=[4], batches=1, job="sharded", grads=dice.choice(["one-stream", "two"]), sync_end=dice.chance(0.7), **more,
+        layers=[4], batches=2, job="sharded", grads=dice.choice(["one-stream", "two"]), sync_end=dice.chance(0.7), **more,
     )
 
 
