@@ -670,7 +670,7 @@ def eager(dice):
     layout, shape = dice.choice([_dp, _tpdp])(dice, launch_us=dice.uniform(70, 110))
     rank = dice.integer(0, layout.world - 1)
     fault = faults.slow_host([rank], dice.uniform(1.4, 1.8))
-    return Case(layout, shape, [fault], [("rank", str(rank)), ("host-gaps", None)], ("host",), gain=False)
+    return Case(layout, shape, [fault], [("rank", str(rank)), ("host-gaps", None)], ("host", "-"), gain=False)
 
 
 def slow_node(dice):
