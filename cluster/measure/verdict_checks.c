@@ -214,8 +214,8 @@ static bool may_shorten(const struct np_analysis *analysis, const struct np_verd
 }
 
 /*
- * Steps that the path is divided by: it goes through all of them, but where the step is the iteration
- * a gain is of those that have one.
+ * Steps that the path is divided by: it goes through all of them, but where the step is the
+ * iteration a gain is of those that have one.
  */
 static size_t steps_of_path(const struct np_replay *replay)
 {

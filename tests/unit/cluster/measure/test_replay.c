@@ -219,7 +219,8 @@ static void what_is_between_steps_is_work_of_its_own_kind(void **state)
 		factors_init(&factors, it.replay);
 		scale_rank(&factors, it.replay, 0, NP_WORK_BETWEEN, 0);
 		assert_int_equal(total(&it, &factors.scenario), 45 * MS);
-		/* The next step of rank 0 begins at 20 ms, and there it waits for rank 1: in vain. */
+		/* The next step of rank 0 begins at 20 ms, and there it waits for rank 1: in vain.
+		 */
 		assert_int_equal(replayed_run(&it, &factors.scenario).step, 25 * MS);
 		scale_rank(&factors, it.replay, 1, NP_WORK_BETWEEN, 0);
 		assert_int_equal(total(&it, &factors.scenario), 40 * MS);
