@@ -2,8 +2,6 @@
 /* Maps of ids: pages of neighbours, found by their number, and those used lately. */
 #include "npuprof/idmap.h"
 
-#include <assert.h>
-
 #include "npuprof/map.h"
 #include "npuprof/vec.h"
 
@@ -118,33 +116,17 @@ static struct page *get_page(struct np_idmap *map, uint64_t number)
 	return &map->pages.item[index];
 }
 
-/* The values of the page of an id, added if it is new; NULL when out of memory. */
-static uint32_t *values_of(struct np_idmap *map, int64_t id)
+uint32_t *np_idmap_page(struct np_idmap *map, int64_t id)
 {
 	uint64_t number = number_of(id);
-	const struct np_idmap_recent *recent = &map->recent[number % NP_IDMAP_RECENT];
-	struct page *page;
+	struct page *page = get_page(map, number);
 
-	if (recent->number == number)
-		return recent->value;
-	page = get_page(map, number);
 	if (!page)
 		page = add_page(map, number);
 	if (!page)
 		return NULL;
 	remember(map, number, page);
 	return page->value;
-}
-
-int np_idmap_set(struct np_idmap *map, int64_t id, uint32_t value, struct np_err *err)
-{
-	uint32_t *values = values_of(map, id);
-
-	assert(value != NP_IDMAP_NONE);
-	if (!values)
-		return np_fail_nomem(err, "a map of ids");
-	values[index_of(id)] = value;
-	return NP_OK;
 }
 
 uint32_t np_idmap_find(struct np_idmap *map, int64_t id)
@@ -164,24 +146,6 @@ void np_idmap_clear(struct np_idmap *map)
 
 /* --- sets ------------------------------------------------------------------------------------ */
 
-/* A set is a map of 32 neighbours to the bits of those that are not in it. */
-#define SET_BITS 5
-#define SET_IDS  (1U << SET_BITS)
-
-struct np_idset {
-	struct np_idmap *bits;
-};
-
-static uint32_t bit_of(int64_t id)
-{
-	return 1U << ((uint64_t)id & (SET_IDS - 1));
-}
-
-static int64_t neighbours_of(int64_t id)
-{
-	return (int64_t)((uint64_t)id >> SET_BITS);
-}
-
 struct np_idset *np_idset_new(void)
 {
 	struct np_idset *set = calloc(1, sizeof(*set));
@@ -199,20 +163,4 @@ void np_idset_free(struct np_idset *set)
 		return;
 	np_idmap_free(set->bits);
 	free(set);
-}
-
-int np_idset_add(struct np_idset *set, int64_t id, struct np_err *err)
-{
-	int64_t neighbours = neighbours_of(id);
-	uint32_t *values = values_of(set->bits, neighbours);
-
-	if (!values)
-		return np_fail_nomem(err, "a set of ids");
-	values[index_of(neighbours)] &= ~bit_of(id);
-	return NP_OK;
-}
-
-bool np_idset_has(struct np_idset *set, int64_t id)
-{
-	return !(np_idmap_get(set->bits, neighbours_of(id)) & bit_of(id));
 }

@@ -117,6 +117,7 @@ struct np_pages {
 	bool fast;
 	int64_t *target[NP_SCAN_COLUMNS];      /* of the columns in `stored` */
 	uint64_t header_mask[NP_LAYOUT_WORDS]; /* bytes of the header that matter */
+	size_t header_words;                   /* those that have any */
 	struct np_layout layout[NP_LAYOUTS];
 };
 

@@ -50,6 +50,15 @@ struct rank_db_doubt {
 /* So many rows of a table may come before that of their task. */
 #define RANK_DB_MOST_WAITING 16384
 
+/* Where the sums of a name are. */
+struct rank_db_recent {
+	int64_t name;
+	int64_t kind;
+	uint32_t number; /* from 1 on; 0 for none */
+};
+
+#define RANK_DB_RECENT 64
+
 /* A row of COMPUTE_TASK_INFO. */
 struct rank_db_kernel {
 	int64_t task;
@@ -105,10 +114,12 @@ struct rank_db {
 	struct np_idmap *op_index;     /* COMMUNICATION_OP.opId → rank->ops */
 	struct np_idmap *kernel_index; /* type and core → rank->kernels */
 	struct np_idmap *call_index;   /* function and level → rank->calls */
-	struct np_idmap *modules;      /* NPU_MODULE_MEM.moduleId → np_str, while that is read */
-	struct rank_db_marks *marks;   /* while operators are read from mstx marks */
-	bool ops_marked;               /* they are */
-	NP_VEC(int64_t) op_ids;        /* until they are sorted */
+	struct rank_db_recent recent_kernels[RANK_DB_RECENT]; /* of kernel_index */
+	struct rank_db_recent recent_calls[RANK_DB_RECENT];   /* of call_index */
+	struct np_idmap *modules;    /* NPU_MODULE_MEM.moduleId → np_str, while that is read */
+	struct rank_db_marks *marks; /* while operators are read from mstx marks */
+	bool ops_marked;             /* they are */
+	NP_VEC(int64_t) op_ids;      /* until they are sorted */
 	size_t kernels_taken;
 	np_ns kernel_time; /* Σ of them */
 	size_t kernels_without_task;

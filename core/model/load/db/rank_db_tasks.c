@@ -4,11 +4,25 @@
 
 #include "core/model/load/capture/statistics.h"
 
+/* --- sums that were added to lately ----------------------------------------------------------- */
+
+/* Few names make up most rows: the place where one would be remembered. */
+static struct rank_db_recent *recent_of(struct rank_db_recent *recent, int64_t name, int64_t kind)
+{
+	return &recent[((uint64_t)name ^ (uint64_t)kind) % RANK_DB_RECENT];
+}
+
+static bool is_recent(const struct rank_db_recent *recent, int64_t name, int64_t kind)
+{
+	return recent->name == name && recent->kind == kind && recent->number > 0;
+}
+
 /* --- kernels by type ------------------------------------------------------------------------- */
 
 /* rank_db_statistics.c: sums by name. Ids are those of STRING_IDS. */
 static int rank_db_count_kernel(struct rank_db *load, int64_t type, int64_t core, np_ns time)
 {
+	struct rank_db_recent *recent = recent_of(load->recent_kernels, type, core);
 	struct np_statistic *entry;
 	uint32_t index;
 	/* String ids stay below 2^31 by far; two of them make one key. */
@@ -17,8 +31,13 @@ static int rank_db_count_kernel(struct rank_db *load, int64_t type, int64_t core
 
 	if (type == NP_UNKNOWN)
 		return NP_OK;
+	if (is_recent(recent, type, core)) {
+		statistics_add(&load->rank->kernels.item[recent->number - 1], time);
+		return NP_OK;
+	}
 	index = np_idmap_get(load->kernel_index, key);
 	if (index != NP_IDMAP_NONE) {
+		*recent = (struct rank_db_recent){ type, core, index + 1 };
 		statistics_add(&load->rank->kernels.item[index], time);
 		return NP_OK;
 	}
@@ -39,16 +58,22 @@ static int rank_db_count_kernel(struct rank_db *load, int64_t type, int64_t core
 
 static int rank_db_count_call(struct rank_db *load, int64_t type, int64_t name, np_ns time)
 {
+	struct rank_db_recent *recent = recent_of(load->recent_calls, name, type);
 	int64_t key = (int64_t)((uint64_t)name << 16 ^ (uint64_t)type);
-	const char *level = vendor_api_name(type);
 	struct np_statistic *entry;
+	const char *level;
 	uint32_t index;
 	int rc;
 
 	if (name == NP_UNKNOWN || time < 0)
 		return NP_OK;
+	if (is_recent(recent, name, type)) {
+		statistics_add(&load->rank->calls.item[recent->number - 1], time);
+		return NP_OK;
+	}
 	index = np_idmap_get(load->call_index, key);
 	if (index != NP_IDMAP_NONE) {
+		*recent = (struct rank_db_recent){ name, type, index + 1 };
 		statistics_add(&load->rank->calls.item[index], time);
 		return NP_OK;
 	}
@@ -56,6 +81,7 @@ static int rank_db_count_call(struct rank_db *load, int64_t type, int64_t name, 
 	if (!entry)
 		return NP_E_NOMEM;
 	rc = rank_db_intern(load, name, &entry->name);
+	level = vendor_api_name(type);
 	if (rc == NP_OK)
 		rc = np_strtab_add(load->strings, level, strlen(level), &entry->kind, load->err);
 	statistics_add(entry, time);
