@@ -61,24 +61,33 @@ static bool is_space(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* The number that 8 bytes of text are; false if they are not all digits. */
-static bool eight_digits(const char *text, uint64_t *ret)
+/* 8 bytes of text, the first of them lowest. */
+static uint64_t eight_bytes(const char *text)
 {
 	uint64_t word;
 
 	memcpy(&word, text, sizeof(word));
-	word = le64toh(word);
-	/* Digits are 0x30 to 0x39: the upper half of each byte shows it, also of the byte plus 6.
-	 */
-	if ((word & (word + UINT64_C(0x0606060606060606)) & UINT64_C(0xf0f0f0f0f0f0f0f0)) !=
-		    UINT64_C(0x3030303030303030) ||
-	    (word & UINT64_C(0xc0c0c0c0c0c0c0c0)) != 0)
+	return le64toh(word);
+}
+
+/* The number that these are; false if they are not all digits. */
+static bool number_of_eight(uint64_t word, uint64_t *ret)
+{
+	/* 0 to 9 now, if they are digits: what is more has the highest bit with 0x76 added or
+	 * before. */
+	word ^= UINT64_C(0x3030303030303030);
+	if (((word + UINT64_C(0x7676767676767676)) | word) & UINT64_C(0x8080808080808080))
 		return false;
 	/* Neighbours to numbers of two digits, of four and of eight. */
-	word = (word & UINT64_C(0x0f0f0f0f0f0f0f0f)) * (1 + (10 << 8)) >> 8;
+	word = word * (1 + (10 << 8)) >> 8;
 	word = (word & UINT64_C(0x00ff00ff00ff00ff)) * (1 + (100 << 16)) >> 16;
 	*ret = (word & UINT64_C(0x0000ffff0000ffff)) * (1 + (UINT64_C(10000) << 32)) >> 32;
 	return true;
+}
+
+static bool eight_digits(const char *text, uint64_t *ret)
+{
+	return number_of_eight(eight_bytes(text), ret);
 }
 
 /* Digits from `*text` on, at most `limit` of them, put behind `number`. */
@@ -117,9 +126,24 @@ static bool push_fraction(const char **text, const char *end, unsigned shift, ui
 	return !round_up || !__builtin_add_overflow(*number, (uint64_t)1, number);
 }
 
+/* Up to 7 digits behind 8 bytes that may be read too: as 8 digits that begin with zeros. */
+static bool rest_of_number(const char *text, size_t length, uint64_t *number)
+{
+	static const uint32_t powers[] = { 1, 10, 100, 1000, 10000, 100000, 1000000, 10000000 };
+	uint64_t before = UINT64_MAX >> 8 * length;
+	uint64_t word = eight_bytes(text + length - 8);
+	uint64_t rest;
+
+	if (!number_of_eight((word & ~before) | (UINT64_C(0x3030303030303030) & before), &rest))
+		return false;
+	*number = *number * powers[length] + rest;
+	return true;
+}
+
 /* Nothing but digits, and so few that they are in range: most numbers of most files. */
 static bool plain_number(const char *text, size_t length, int64_t *ret)
 {
+	bool is_long = length >= 8;
 	uint64_t number = 0;
 	uint64_t eight;
 
@@ -131,7 +155,9 @@ static bool plain_number(const char *text, size_t length, int64_t *ret)
 			return false;
 		number = number * 100000000 + eight;
 	}
-	for (; length > 0; length--, text++) {
+	if (is_long && length > 0 && !rest_of_number(text, length, &number))
+		return false;
+	for (; !is_long && length > 0; length--, text++) {
 		if (!is_digit(*text))
 			return false;
 		number = number * 10 + (uint64_t)(*text - '0');

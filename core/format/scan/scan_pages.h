@@ -46,7 +46,8 @@ static inline uint64_t np_serial_size(uint64_t type)
 #define NP_LAYOUT_BYTES (8 * NP_LAYOUT_WORDS)
 
 /* How many are remembered, by their hash. */
-#define NP_LAYOUTS 32
+#define NP_LAYOUT_BITS 6
+#define NP_LAYOUTS     (1U << NP_LAYOUT_BITS)
 
 /* Sizes, headers and values are read up to so far behind a page before they are checked. */
 #define NP_PAGES_PADDING 64

@@ -134,7 +134,8 @@ static struct np_layout *find_layout(struct np_pages *pages, const uint8_t *reco
 		header[i] &= pages->header_mask[i];
 		hash = (hash ^ header[i]) * UINT64_C(0x9e3779b97f4a7c15);
 	}
-	layout = &pages->layout[(hash >> 32) % NP_LAYOUTS];
+	/* Only the highest bits of a product depend on all bytes of the header. */
+	layout = &pages->layout[hash >> (64 - NP_LAYOUT_BITS)];
 	if (!has_header(pages, layout, record))
 		plan_layout(pages, layout, record, header);
 	return layout;
