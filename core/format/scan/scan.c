@@ -450,8 +450,9 @@ static int allocate(struct np_scan_slot *slot, struct np_err *err)
 {
 	bool is_text = slot->type == NP_SCAN_TEXT;
 
-	slot->values.integer =
-		calloc(NP_SCAN_ROWS, is_text ? sizeof(struct np_scan_text) : sizeof(int64_t));
+	/* Of a batch only what was written is read. */
+	slot->values.integer = is_text ? calloc(NP_SCAN_ROWS, sizeof(struct np_scan_text))
+				       : malloc(NP_SCAN_ROWS * sizeof(int64_t));
 	if (is_text)
 		slot->texts = calloc(NP_SCAN_ROWS, sizeof(size_t));
 	if (!slot->values.integer || (is_text && !slot->texts))

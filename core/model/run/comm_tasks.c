@@ -298,6 +298,16 @@ static int add_sdma(struct np_comm_tasks *walk)
 	return add_band(walk, &totals) ? NP_OK : NP_E_NOMEM;
 }
 
+/* Those of an operator are mostly alike. */
+static bool packets_sorted(const struct packet *packets, size_t count)
+{
+	for (size_t i = 1; i < count; i++) {
+		if (by_band_and_size(&packets[i - 1], &packets[i]) > 0)
+			return false;
+	}
+	return true;
+}
+
 static int add_bands(struct np_comm_tasks *walk)
 {
 	struct packet *packets = walk->packets.item;
@@ -305,7 +315,7 @@ static int add_bands(struct np_comm_tasks *walk)
 	size_t from = 0;
 	int rc = NP_OK;
 
-	if (count)
+	if (!packets_sorted(packets, count))
 		qsort(packets, count, sizeof(packets[0]), by_band_and_size);
 	for (int band = 0; band < NP_BAND_COUNT && rc == NP_OK; band++) {
 		size_t to = from;
@@ -391,6 +401,52 @@ static bool sorted(const struct np_comm_task *tasks, size_t count)
 	return true;
 }
 
+/* So many places for an operator and plane, or for each task, are looked at in no time. */
+#define PLACES_LEAST    1024
+#define PLACES_PER_TASK 4
+
+/*
+ * Tables have tasks in the order of time: it is enough to put together those of each operator and
+ * plane, in the order in which they are. Without memory, or with numbers that are far from each
+ * other, they stay where they are.
+ */
+static void gather_planes(struct np_comm_task *tasks, size_t count)
+{
+	uint32_t first = UINT32_MAX;
+	uint32_t last = 0;
+	uint64_t planes = 1;
+	struct np_comm_task *copy;
+	uint64_t places;
+	size_t *place;
+	size_t from = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		first = tasks[i].op < first ? tasks[i].op : first;
+		last = tasks[i].op > last ? tasks[i].op : last;
+		planes = tasks[i].plane >= planes ? (uint64_t)tasks[i].plane + 1 : planes;
+	}
+	places = ((uint64_t)last - first + 1) * planes;
+	if (planes > UINT16_MAX || places > PLACES_LEAST + count * PLACES_PER_TASK)
+		return;
+	place = calloc(places, sizeof(*place));
+	copy = malloc(count * sizeof(*copy));
+	if (place && copy) {
+		for (size_t i = 0; i < count; i++)
+			place[(tasks[i].op - first) * planes + tasks[i].plane]++;
+		for (uint64_t i = 0; i < places; i++) {
+			size_t here = place[i];
+
+			place[i] = from;
+			from += here;
+		}
+		memcpy(copy, tasks, count * sizeof(*copy));
+		for (size_t i = 0; i < count; i++)
+			tasks[place[(copy[i].op - first) * planes + copy[i].plane]++] = copy[i];
+	}
+	free(place);
+	free(copy);
+}
+
 struct np_comm_tasks *np_comm_tasks_new(struct np_rank *rank, struct np_strtab *strings)
 {
 	struct np_comm_tasks *walk = calloc(1, sizeof(*walk));
@@ -427,6 +483,8 @@ int np_comm_tasks_add(struct np_comm_tasks *walk, struct np_comm_task *tasks, si
 	int rc = NP_OK;
 
 	walk->err = err ? err : &own;
+	if (!sorted(tasks, count))
+		gather_planes(tasks, count);
 	if (!sorted(tasks, count))
 		qsort(tasks, count, sizeof(tasks[0]), by_op_plane_time);
 	for (size_t from = 0, to = 0; from < count && rc == NP_OK; from = to) {
