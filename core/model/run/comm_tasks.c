@@ -407,18 +407,19 @@ static bool sorted(const struct np_comm_task *tasks, size_t count)
 
 /*
  * Tables have tasks in the order of time: it is enough to put together those of each operator and
- * plane, in the order in which they are. Without memory, or with numbers that are far from each
- * other, they stay where they are.
+ * plane, in the order in which they are. With numbers that are far from each other they stay where
+ * they are.
  */
-static void gather_planes(struct np_comm_task *tasks, size_t count)
+static int gather_planes(struct np_comm_task *tasks, size_t count, struct np_err *err)
 {
 	uint32_t first = UINT32_MAX;
 	uint32_t last = 0;
 	uint64_t planes = 1;
 	struct np_comm_task *copy;
 	uint64_t places;
-	size_t *place;
 	size_t from = 0;
+	size_t *place;
+	bool there;
 
 	for (size_t i = 0; i < count; i++) {
 		first = tasks[i].op < first ? tasks[i].op : first;
@@ -427,10 +428,11 @@ static void gather_planes(struct np_comm_task *tasks, size_t count)
 	}
 	places = ((uint64_t)last - first + 1) * planes;
 	if (planes > UINT16_MAX || places > PLACES_LEAST + count * PLACES_PER_TASK)
-		return;
+		return NP_OK;
 	place = calloc(places, sizeof(*place));
 	copy = malloc(count * sizeof(*copy));
-	if (place && copy) {
+	there = place && copy;
+	if (there) {
 		for (size_t i = 0; i < count; i++)
 			place[(tasks[i].op - first) * planes + tasks[i].plane]++;
 		for (uint64_t i = 0; i < places; i++) {
@@ -445,6 +447,7 @@ static void gather_planes(struct np_comm_task *tasks, size_t count)
 	}
 	free(place);
 	free(copy);
+	return there ? NP_OK : np_fail_nomem(err, "tasks of operators");
 }
 
 struct np_comm_tasks *np_comm_tasks_new(struct np_rank *rank, struct np_strtab *strings)
@@ -484,8 +487,8 @@ int np_comm_tasks_add(struct np_comm_tasks *walk, struct np_comm_task *tasks, si
 
 	walk->err = err ? err : &own;
 	if (!sorted(tasks, count))
-		gather_planes(tasks, count);
-	if (!sorted(tasks, count))
+		rc = gather_planes(tasks, count, walk->err);
+	if (rc == NP_OK && !sorted(tasks, count))
 		qsort(tasks, count, sizeof(tasks[0]), by_op_plane_time);
 	for (size_t from = 0, to = 0; from < count && rc == NP_OK; from = to) {
 		uint32_t op = tasks[from].op;
