@@ -241,17 +241,34 @@ static int find_all(struct memory_job *job, struct np_err *err)
 	return rc;
 }
 
+/* A record that cannot be as it is written lacks something: what is said of it is partial. */
+static void note_contradictions(struct memory_job *job, const struct mem_rank *rank)
+{
+	const struct mem_history *history = rank->history;
+
+	if (!history_is_trusted(history))
+		np_note_add(
+			&job->notes, NP_NOTE_SKIPPED, NP_NO_RANK, rank->path, "snapshot",
+			"%zu of %zu events contradict others: what grows and other settings are "
+			"not told",
+			history->inconsistent, history->count);
+}
+
 static int read_snapshot(struct memory_job *job, const char *path, struct np_err *err)
 {
 	const struct memory_options *options = job->options;
 	int64_t rank = options->rank >= 0 ? options->rank : mem_rank_in_name(path);
 	uint64_t trailing = 0;
+	size_t first;
 	int rc;
 
 	if (options->common.ranks.set && rank != NP_UNKNOWN &&
 	    !np_ranges_has(options->common.ranks.set, rank))
 		return NP_OK;
+	first = job->report.ranks.count;
 	rc = mem_rank_read(path, rank, &job->how, &job->report.ranks, &trailing, err);
+	for (size_t i = first; rc == NP_OK && i < job->report.ranks.count; i++)
+		note_contradictions(job, &job->report.ranks.item[i]);
 	if (rc == NP_OK && trailing > 0 && !options->common.quiet)
 		(void)np_report(0, "'%s': %llu bytes behind the end of the pickle were not read",
 				path, (unsigned long long)trailing);

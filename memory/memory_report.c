@@ -7,9 +7,6 @@
 #include "npuprof/say.h"
 #include "npuprof/text.h"
 
-/* More inconsistent events than this part: the curve is not to be trusted. */
-#define TRUST_PART 100
-
 /* Brief blocks are worth a line if the peak without them is less than so much of it. */
 #define BRIEF_MATTERS 0.99
 
@@ -393,10 +390,10 @@ static void say_trust(struct np_buf *buf, const struct mem_rank *result)
 		       NP_SAID_INT(history->wrong_sizes), NP_SAID_INT(history->end_blocks));
 	if (history->inconsistent > 0)
 		np_say(buf,
-		       history->inconsistent * TRUST_PART > history->count
-			       ? "{1} of {2} events contradict others: the figures are not to be "
-				 "trusted\n"
-			       : "{1} of {2} events contradict others\n",
+		       history_is_trusted(history)
+			       ? "{1} of {2} events contradict others\n"
+			       : "{1} of {2} events contradict others: the figures are not to be "
+				 "trusted\n",
 		       NP_SAID_INT(history->inconsistent), NP_SAID_INT(history->count));
 }
 

@@ -256,7 +256,8 @@ static void find_survivors(struct composition *composition, const struct mem_his
 	for (size_t i = 0; i < history->lives.count; i++) {
 		const struct mem_life *life = &history->lives.item[i];
 
-		if (life->birth == MEM_NONE)
+		/* What contradicts other events was never given. */
+		if (life->birth == MEM_NONE || life->size == 0)
 			continue;
 		if (life->done == MEM_NONE) {
 			composition->never_freed++;
@@ -328,7 +329,8 @@ static int find_leaks(struct composition *composition, struct labeller *labeller
 		const struct mem_life *life = &history->lives.item[i];
 		struct survivors *one = &all[life->stack];
 
-		if (life->birth == MEM_NONE || life->done != MEM_NONE || life->stack == 0)
+		if (life->birth == MEM_NONE || life->done != MEM_NONE || life->stack == 0 ||
+		    life->size == 0)
 			continue;
 		for (; at < life->birth; at++)
 			frees += history->events[at].action == SNAP_FREE_COMPLETED;
@@ -461,7 +463,8 @@ int composition_new(const struct mem_history *history, size_t at, enum mem_by by
 		memset(labeller.of_stack, 0,
 		       history->snapshot->stacks.count * sizeof(*labeller.of_stack));
 	}
-	if (rc == NP_OK)
+	/* Where frees may be missing nobody is said to keep what he allocates. */
+	if (rc == NP_OK && history_is_trusted(history))
 		rc = find_leaks(composition, &labeller, err);
 	if (rc == NP_OK)
 		rc = find_transient(composition, &labeller, err);

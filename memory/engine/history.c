@@ -49,6 +49,14 @@ static void find_settings(struct mem_history *history)
 	}
 }
 
+/* More inconsistent events than this part: nothing can be told from them. */
+#define TRUST_PART 100
+
+bool history_is_trusted(const struct mem_history *history)
+{
+	return history->inconsistent * TRUST_PART <= history->count;
+}
+
 bool history_releases(const struct snap_event *event)
 {
 	return event->action == SNAP_SEGMENT_FREE || event->action == SNAP_SEGMENT_UNMAP;
@@ -623,14 +631,16 @@ static int find_framed_steps(struct mem_history *history, const char *wanted, st
 	return rc;
 }
 
-/* The file has the sizes of blocks that are in use at its end. */
-static void check_sizes(struct mem_history *history, const struct mem_layout *layout)
+/* The file has the segments, and the sizes of blocks that are in use, at its end. */
+static void check_end(struct mem_history *history, const struct mem_layout *layout)
 {
 	const struct snapshot *snapshot = history->snapshot;
+	uint64_t reserved = 0;
 
 	for (size_t i = 0; i < snapshot->segments.count; i++) {
 		const struct snap_segment *segment = &snapshot->segments.item[i];
 
+		reserved += belongs(history, segment) ? segment->size : 0;
 		for (size_t j = 0; belongs(history, segment) && j < segment->count; j++) {
 			const struct snap_block *block = &snapshot->blocks.item[segment->first + j];
 			uint32_t number;
@@ -643,6 +653,7 @@ static void check_sizes(struct mem_history *history, const struct mem_layout *la
 						layout->blocks.item[number].size != block->size;
 		}
 	}
+	history->inconsistent += reserved != layout->reserved;
 }
 
 int history_new(const struct snapshot *snapshot, size_t device, const struct mem_settings *settings,
@@ -683,7 +694,7 @@ int history_new(const struct snapshot *snapshot, size_t device, const struct mem
 	history->end_requested = layout.requested;
 	layout_gaps(&layout, &history->end_gaps);
 	if (rc == NP_OK)
-		check_sizes(history, &layout);
+		check_end(history, &layout);
 	layout_release(&layout);
 	if (rc == NP_OK)
 		*ret = NP_STEAL(history);

@@ -105,6 +105,9 @@ void history_freep(struct mem_history **history);
 int history_lay_start(const struct mem_history *history, struct mem_layout *layout, size_t *ret_bad,
 		      struct np_err *err) NP_MUST_USE;
 
+/* Do few events contradict others? */
+bool history_is_trusted(const struct mem_history *history);
+
 /* Is a segment, or are pages of one, given back? */
 bool history_releases(const struct snap_event *event);
 

@@ -347,7 +347,7 @@ static int measure(struct mem_rank *rank, const struct mem_rank_options *options
 	int rc = measure_moment(rank, options, err);
 
 	rank->by = options->by;
-	rank->lives_known = history->count > 0;
+	rank->lives_known = history->count > 0 && history_is_trusted(history);
 	rank->begin = time_of(history, 0);
 	rank->allocated = reached(history, &history->allocated);
 	rank->active = reached(history, &history->active);
@@ -376,7 +376,7 @@ static bool sizes_differ(const struct mem_settings *a, const struct mem_settings
 /*
  * The history under the settings of the recording. They are not in the file, and what blocks were
  * given depends on them: the usual ones are replayed, and where others come nearer to the record
- * it is made once more, unless that contradicts the blocks at its end.
+ * it is made once more, if they reproduce all of it or more of the blocks at its end.
  */
 static int find_history(const struct snapshot *snapshot, struct mem_rank *rank,
 			const struct mem_rank_options *options, struct np_err *err)
@@ -394,7 +394,9 @@ static int find_history(const struct snapshot *snapshot, struct mem_rank *rank,
 	rc = history_new(snapshot, rank->device, &rank->whatif.found.settings, options->step_frame,
 			 &better, err);
 	if (rc == NP_OK && (better->wrong_sizes > rank->history->wrong_sizes ||
-			    better->inconsistent > rank->history->inconsistent))
+			    better->inconsistent > rank->history->inconsistent ||
+			    (!mem_replay_exact(&rank->whatif.found) &&
+			     better->wrong_sizes == rank->history->wrong_sizes)))
 		return mem_replay_run(rank->history, &rank->history->settings, REPLAY_VERIFY,
 				      &rank->whatif.found, err);
 	if (rc == NP_OK)

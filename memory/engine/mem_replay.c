@@ -382,6 +382,7 @@ static int try_each(const struct mem_history *history, struct mem_replay *best, 
 int mem_replay_find(const struct mem_history *history, struct mem_replay *ret, struct np_err *err)
 {
 	int rc = mem_replay_run(history, &history->settings, REPLAY_VERIFY, ret, err);
+	struct mem_replay usual = *ret;
 	bool better = true;
 
 	while (rc == NP_OK && better && !mem_replay_exact(ret)) {
@@ -390,6 +391,9 @@ int mem_replay_find(const struct mem_history *history, struct mem_replay *ret, s
 		rc = try_each(history, ret, err);
 		better = is_nearer(ret, &before);
 	}
+	/* What reproduces hardly anything has not been found. */
+	if (rc == NP_OK && 2 * wrong_calls(ret) > ret->calls)
+		*ret = usual;
 	return rc;
 }
 

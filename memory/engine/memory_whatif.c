@@ -8,9 +8,6 @@
 #include <errno.h>
 #include <math.h>
 
-/* More inconsistent events than this part: nothing can be told from a replay of them. */
-#define TRUST_PART 100
-
 /* The largest that counts of bytes can be told apart in. */
 #define GATE_MOST 9e15
 
@@ -35,7 +32,7 @@ int memory_whatif_find(const struct mem_history *history, struct memory_whatif *
 
 	if (history->count == 0)
 		ret->withheld = NP_MSG("no history was recorded");
-	else if (history->inconsistent * TRUST_PART > history->count)
+	else if (!history_is_trusted(history))
 		ret->withheld = NP_MSG("too many events contradict others");
 	else
 		rc = mem_replay_find(history, &ret->found, err);

@@ -357,9 +357,9 @@ static int add_time(struct snap_reader *reader, const struct np_pickle *pickle, 
 
 	if (!has(reader, KEY_TIME) || !np_pickled_integer(pickle, reader->value[KEY_TIME], &time))
 		return NP_OK;
-	/* Events have times, or they have none. */
+	/* Events have times; where some have none they are in order, and nothing else is known. */
 	if (snapshot->times.count + 1 != snapshot->events.count)
-		return bad(reader, err, "an earlier event", KEY_TIME);
+		return NP_OK;
 	added = np_vec_add(&snapshot->times, err);
 	if (!added)
 		return NP_E_NOMEM;
@@ -701,9 +701,8 @@ static int read_all(struct np_pickle *pickle, const char *what, struct snapshot 
 	np_map_release(&reader.stack_map);
 	np_numbers_release(&reader.streams);
 	np_numbers_release(&reader.pools);
-	if (rc == NP_OK && snapshot->times.count > 0 &&
-	    snapshot->times.count != snapshot->events.count)
-		rc = bad(&reader, err, "an event", KEY_TIME);
+	if (rc == NP_OK && snapshot->times.count != snapshot->events.count)
+		snapshot->times.count = 0;
 	snapshot->trailing = np_pickle_trailing(pickle);
 	snapshot->texts = rc == NP_OK ? np_pickle_take_texts(pickle) : NULL;
 	if (rc == NP_OK)

@@ -132,3 +132,63 @@ expect_stdout_says 'give --device-memory'
 run "$npuprof" memory --with per_process_memory_fraction:0.5 --fail-on 'reserved>1GB' "$work/plain_rank0.pickle"
 expect_exit 1
 expect_stderr_has 'cannot be judged'
+
+behaviour 'a record that is bent, cut or written by another version says the same, or that it does not know'
+cat >"$work/bent.py" <<'PYTHON'
+import copy, os, pickle, subprocess, sys
+from program import *
+def training(**settings):
+    """Steps that leave 4 MiB each and free the rest."""
+    a = Allocator(**settings)
+    weights = [a.alloc(3 * MiB, 5, stack(1, "weights")) for _ in range(20)]
+    for step in range(8):
+        acts = [a.alloc((2 + i % 11) * MiB, 5, stack(20 + i % 5, "forward")) for i in range(30)]
+        a.alloc(4 * MiB, 5, stack(9, "remember"))
+        for x in acts: a.free(x, stack(30, "backward"))
+    return a
+a = training()
+d = {"segments": a.snapshot_segments(), "device_traces": [a.events]}
+def ask(what, name):
+    pickle.dump(what, open("bent_rank0.pickle", "wb"), 4)
+    done = subprocess.run([sys.argv[1], "memory", "-f", "json", "bent_rank0.pickle"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if not done.stdout: return name, done.returncode, done.stderr.decode()
+    return [(done.returncode, r["device"], r["peak_allocated"]["bytes"], r["replay"].get("exact"), [(g["what"], g["times"]) for g in r["grows"]])
+            for r in json.loads(done.stdout)["ranks"]]
+truth = (0, 0, a.peak_allocated, True, [("train.py:9:remember", 8)])
+def same(what, name, wanted=[truth]):
+    got = ask(what, name)
+    if got != wanted: print(name, got, wanted)
+def bend(change):
+    b = copy.deepcopy(d)
+    change(b)
+    return b
+turned = lambda x: {k: turned(x[k]) for k in reversed(list(x))} if isinstance(x, dict) else [turned(e) for e in x] if isinstance(x, list) else x
+same(d, "as it is")
+same(turned(d), "other orders of keys")
+same(bend(lambda b: [e.update(compile_context="N/A", user_metadata="", forward_frames=["x"]) for e in b["device_traces"][0]]), "newer members")
+same(bend(lambda b: [e.update(time_us=1000 + n) for n, e in enumerate(b["device_traces"][0])]), "times")
+same(bend(lambda b: [e.update(time_us=n) for n, e in enumerate(b["device_traces"][0]) if n % 2]), "times of some")
+same(bend(lambda b: [s.pop("is_expandable") or s.pop("segment_pool_id") for s in b["segments"]]), "older segments")
+same(bend(lambda b: b["device_traces"][0].insert(99, {"action": "new", "addr": 1, "size": 1, "stream": 5, "frames": []})), "an unknown action")
+def elsewhere(b):
+    b["device_traces"] = [[], [], b["device_traces"][0], []]
+    for s in b["segments"]: s["device"] = 2
+same(bend(elsewhere), "another device", [(0, 2) + truth[2:]])
+other = Allocator(device=1, base=0x220000000000)
+other.free(other.alloc(30 * MiB))
+same({"segments": d["segments"] + other.snapshot_segments(), "device_traces": [a.events, other.events]}, "two devices",
+     [truth, (0, 1, other.peak_allocated, True, [])])
+# A ring that kept the newest: peaks since then are known, the rest of the leak is.
+late = len(a.events) // 4
+same(bend(lambda b: b["device_traces"].__setitem__(0, b["device_traces"][0][late:])), "a ring", [(0, 0, a.peak_allocated, True, [("train.py:9:remember", 6)])])
+# What is missing is damage, and nobody is blamed for it.
+def hole(b): del b["device_traces"][0][100:160]
+same(bend(hole), "events missing", [(3, 0, ask(bend(hole), "")[0][2], None, [])])
+# A whole history says what its end has: segments that are not there are a contradiction, no more.
+def gone(b): b["segments"] = b["segments"][::2]
+same(bend(gone), "segments missing")
+if json.loads(subprocess.run([sys.argv[1], "memory", "-f", "json", "bent_rank0.pickle"], stdout=subprocess.PIPE).stdout)["ranks"][0]["inconsistent_events"] != 1:
+    print("segments missing: not said")
+same(bend(lambda b: b.__setitem__("device_traces", [[]])), "no history", [(0, 0, a.allocated, None, [])])
+PYTHON
+expect_equal "$(cd "$work" && PYTHONPATH=$PYTHONPATH:$work python3 bent.py "$npuprof" 2>&1)" ''

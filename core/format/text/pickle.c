@@ -56,14 +56,20 @@ struct np_pickle {
 	np_pickle_take *take;
 	void *context;
 	NP_VEC(np_pickled) stack;
-	NP_VEC(size_t) marks;    /* heights of the stack */
-	NP_VEC(np_pickled) memo; /* 0 | tag beyond all: not set */
+	NP_VEC(size_t) marks; /* heights of the stack */
+	/* Four bytes each, as there may be several for each event: the value, or where it stands.
+	 */
+	NP_VEC(uint32_t) memo; /* UNSET: not set */
+	NP_VEC(np_pickled) memo_wide;
 	size_t memo_set;
 	NP_VEC(node) nodes;
 	NP_VEC(uint64_t) wide;
 };
 
-#define UNSET UINT64_MAX
+#define UNSET UINT32_MAX
+
+/* Of a place of the memo: the rest is a number in `memo_wide`. No value has this tag. */
+#define TAG_ELSEWHERE ((1U << TAG_BITS) - 1)
 
 /* Bytes of arguments that have a fixed length, and the names of all opcodes, for messages. */
 struct opcode {
@@ -421,6 +427,26 @@ static bool take_mark(struct np_pickle *pickle, size_t *ret)
 	return true;
 }
 
+static int remember(struct np_pickle *pickle, uint32_t *place, np_pickled value, struct np_err *err)
+{
+	np_pickled *wide;
+
+	if (value < UNSET) {
+		*place = (uint32_t)value;
+		return NP_OK;
+	}
+	/* One less than the most, which would read as not set. */
+	if (pickle->memo_wide.count >= (UNSET >> TAG_BITS) - 1)
+		return np_fail(err, NP_E_RANGE, "'%s': too many large values to remember",
+			       np_gz_path(pickle->gz));
+	wide = np_vec_add(&pickle->memo_wide, err);
+	if (!wide)
+		return NP_E_NOMEM;
+	*wide = value;
+	*place = (uint32_t)(pickle->memo_wide.count - 1) << TAG_BITS | TAG_ELSEWHERE;
+	return NP_OK;
+}
+
 static int put_memo(struct np_pickle *pickle, unsigned char op, uint64_t place, struct np_err *err)
 {
 	if (!has_items(pickle, 1))
@@ -439,8 +465,8 @@ static int put_memo(struct np_pickle *pickle, unsigned char op, uint64_t place, 
 		pickle->memo.count += more;
 	}
 	pickle->memo_set += pickle->memo.item[place] == UNSET;
-	pickle->memo.item[place] = pickle->stack.item[pickle->stack.count - 1];
-	return NP_OK;
+	return remember(pickle, &pickle->memo.item[place],
+			pickle->stack.item[pickle->stack.count - 1], err);
 }
 
 static int get_memo(struct np_pickle *pickle, unsigned char op, uint64_t place, struct np_err *err)
@@ -448,6 +474,9 @@ static int get_memo(struct np_pickle *pickle, unsigned char op, uint64_t place, 
 	if (place >= pickle->memo.count || pickle->memo.item[place] == UNSET)
 		return wrong(pickle, op, err, "place %llu of the memo is empty",
 			     (unsigned long long)place);
+	if ((pickle->memo.item[place] & TAG_ELSEWHERE) == TAG_ELSEWHERE)
+		return push(pickle, pickle->memo_wide.item[pickle->memo.item[place] >> TAG_BITS],
+			    err);
 	return push(pickle, pickle->memo.item[place], err);
 }
 
@@ -786,6 +815,7 @@ void np_pickle_close(struct np_pickle *pickle)
 	np_vec_release(&pickle->nodes);
 	np_vec_release(&pickle->wide);
 	np_vec_release(&pickle->memo);
+	np_vec_release(&pickle->memo_wide);
 	np_vec_release(&pickle->marks);
 	np_vec_release(&pickle->stack);
 	np_strtab_free(pickle->texts);

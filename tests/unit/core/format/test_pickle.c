@@ -319,6 +319,37 @@ static void a_list_within_itself_and_endless_nesting_need_no_recursion(void **st
 	assert_refused(bytes.text, bytes.length, "more than 1000 marks are open");
 }
 
+static void what_is_remembered_is_the_same_however_large_it_is(void **state)
+{
+	/* [2**62, -3, (70000, 5), 9] and each of them again, out of places 1 to 4. */
+	static const char bytes[] =
+		"\x80\x02](\x8a\x08\0\0\0\0\0\0\0\x40q\x01J\xfd\xff\xff\xffq\x02"
+		"J\x70\x11\x01\0K\x05\x86q\x03K\x09q\x04"
+		"h\x01h\x02h\x03h\x04"
+		"e.";
+	NP_CLEANUP(np_pickle_closep) struct np_pickle *pickle = NULL;
+	struct np_err err = NP_ERR_INIT;
+	const np_pickled *items;
+	np_pickled root = 0;
+	size_t count = 0;
+
+	(void)state;
+	assert_ok(open_and_run(BYTES(bytes), 0, NULL, NULL, &pickle, &root, &err), err);
+	items = np_pickled_items(pickle, root, &count);
+	assert_int_equal(count, 8);
+	for (size_t i = 0; i < 8; i += 4) {
+		int64_t first = 0;
+		int64_t second = 0;
+
+		assert_integer(pickle, items[i], INT64_C(1) << 62);
+		assert_integer(pickle, items[i + 1], -3);
+		assert_true(np_pickled_pair(pickle, items[i + 2], &first, &second));
+		assert_int_equal(first, 70000);
+		assert_int_equal(second, 5);
+		assert_integer(pickle, items[i + 3], 9);
+	}
+}
+
 static void a_file_cut_anywhere_is_refused_in_a_line(void **state)
 {
 	static const char bytes[] = "\x80\x04\x95\x15\0\0\0\0\0\0\0}\x94(\x8c\x01k\x94]\x94(K\x01"
@@ -362,6 +393,7 @@ int main(void)
 		cmocka_unit_test(damaged_stacks_are_named),
 		cmocka_unit_test(a_bomb_of_shared_lists_stays_as_small_as_its_file),
 		cmocka_unit_test(a_list_within_itself_and_endless_nesting_need_no_recursion),
+		cmocka_unit_test(what_is_remembered_is_the_same_however_large_it_is),
 		cmocka_unit_test(a_file_cut_anywhere_is_refused_in_a_line),
 		cmocka_unit_test(zeros_behind_the_end_are_padding_and_others_are_counted),
 	};
