@@ -221,6 +221,58 @@ static void say_change(struct np_buf *buf, const struct history_report *report,
 	np_buf_add_char(buf, '\n');
 }
 
+/* What most of the runs [begin, end) of a series name; NULL: they name nothing, or not the same. */
+static const char *cause_in(const struct history_report *report, const struct hist_series *series,
+			    size_t begin, size_t end)
+{
+	for (size_t i = begin; i < end; i++) {
+		const struct hist_run *run = &report->store->runs.item[series->list.item[i].run];
+		const char *what = hist_text(report->store, run->what);
+		size_t count = 0;
+
+		for (size_t j = begin; j < end; j++)
+			count += report->store->runs.item[series->list.item[j].run].what ==
+				 run->what;
+		/* Reasons of withheld verdicts are sentences; repairs are of one word. */
+		if (2 * count > end - begin)
+			return what && strchr(what, ':') && !strchr(what, ' ') ? what : NULL;
+	}
+	return NULL;
+}
+
+/* The newest run whose verdict names this, and the machine of its rank. */
+static void say_cause(struct np_buf *buf, const struct history_report *report,
+		      const struct hist_series *series, const struct hist_changes *changes)
+{
+	size_t count = changes->list.count;
+	size_t at = changes->list.item[count - 1].at;
+	size_t begin = count > 1 ? changes->list.item[count - 2].at : 0;
+	const char *before = cause_in(report, series, begin, at);
+	const char *after = cause_in(report, series, at, series->list.count);
+	const struct hist_run *newest =
+		&report->store->runs.item[series->list.item[series->list.count - 1].run];
+	NP_CLEANUP(np_buf_release) struct np_buf machine = NP_BUF_INIT;
+	int64_t rank;
+
+	if (!after || (before && strcmp(before, after) == 0))
+		return;
+	for (size_t i = newest->first_rank; np_text_begins(after, "rank:") &&
+					    np_text_to_int(after + 5, strlen(after + 5), &rank) &&
+					    i < newest->first_rank + newest->rank_count;
+	     i++) {
+		const struct hist_rank *one = &report->store->ranks.item[i];
+
+		if (one->rank == rank && one->host != NP_STR_NONE && one->device >= 0)
+			history_unit(&machine, report->store, HIST_DEVICE, one->host, one->device);
+	}
+	np_say(buf, "since then most runs name {1}", NP_SAID_TEXT(after));
+	if (machine.length > 0)
+		np_say(buf, ", in the newest {1}", NP_SAID_TEXT(machine.text));
+	if (before)
+		np_say(buf, "; before, {1}", NP_SAID_TEXT(before));
+	np_buf_add_char(buf, '\n');
+}
+
 static int add_changes(struct np_page *page, const struct history_report *report,
 		       const struct hist_series *series, const struct hist_changes *changes,
 		       struct np_err *err)
@@ -268,9 +320,11 @@ int history_show_trend(const struct history_report *report, const struct hist_se
 	else if (changes->list.count == 0)
 		np_say(&section->text, "{1} did not change; the newest run has {2}\n",
 		       NP_SAID_TEXT(report->figure), said_figure(report->figure, newest->time));
-	else
+	else {
 		say_change(&section->text, report, series,
 			   &changes->list.item[changes->list.count - 1]);
+		say_cause(&section->text, report, series, changes);
+	}
 	say_runs(&section->text, report);
 	section = np_page_add(&page, "Course");
 	add_sparkline(&section->text, report, series);

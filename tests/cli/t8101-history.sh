@@ -81,6 +81,11 @@ done
 run "$npuprof" history trend --store runs.db
 expect_exit 0
 expect_stdout_has 'step rose by' 'at run 15 ' 'its labels: commit=c15' '20 runs of llm on 4 ranks'
+sqlite3 runs.db ".clone since.db" >/dev/null
+sqlite3 since.db "UPDATE RUN SET what = 'rank:0' WHERE id < 15; INSERT INTO RANK SELECT 22, rank, host, device, stage, tp, dp, ep, step_ns, computing_ns,
+	wait_ns, transfer_ns, idle_ns, charge_ns, mhz FROM RANK WHERE run = 1"
+run "$npuprof" history trend --store since.db
+expect_stdout_has 'since then most runs name rank:2, in the newest device 2 of host0; before, rank:0'
 run "$npuprof" history trend --store runs.db --last 8
 expect_stdout_has 'step did not change'
 run "$npuprof" history trend --store runs.db --figure nonsense
