@@ -351,14 +351,26 @@ static void put_gain(struct np_buf *buf, const struct np_analysis *analysis,
 
 /* Uneven ranks may be the smaller part of what can be had: exposed transfer that takes most of the
  * step is said beside them. */
+static bool has_larger(const struct np_analysis *analysis, const struct np_verdict *verdict)
+{
+	const struct np_where_part *transfer = &analysis->breakdown.parts[NP_WHERE_TRANSFER];
+
+	return verdict->kind == NP_VERDICT_REPAIR && analysis->breakdown.cells > 0 &&
+	       transfer->share > 0.5 && verdict->fix.kind != NP_FIX_LINK &&
+	       verdict->fix.kind != NP_FIX_HIDE_COMM && 2 * verdict->recovered < transfer->mean;
+}
+
+bool np_verdict_has_larger(const struct np_analysis *analysis)
+{
+	return has_larger(analysis, &analysis->verdict);
+}
+
 static void put_larger(struct np_buf *buf, const struct np_analysis *analysis,
 		       const struct np_verdict *verdict)
 {
 	const struct np_where_part *transfer = &analysis->breakdown.parts[NP_WHERE_TRANSFER];
 
-	if (analysis->breakdown.cells > 0 && transfer->share > 0.5 &&
-	    verdict->fix.kind != NP_FIX_LINK && verdict->fix.kind != NP_FIX_HIDE_COMM &&
-	    2 * verdict->recovered < transfer->mean)
+	if (has_larger(analysis, verdict))
 		np_say(buf,
 		       "; larger than that: transfer that no computing hides takes {1} of the step ({2})",
 		       NP_SAID_TIME(transfer->mean), NP_SAID_SHARE(transfer->share));

@@ -16,7 +16,11 @@
 #define MAX_COMMUNICATORS 4
 
 /* Of a larger run more may be worth a row. */
-#define MANY_RANKS             64
+#define MANY_RANKS 64
+/* Of those that save nothing, beside who is named; each of them caused so much of the waiting. */
+#define MAX_PASSED_ON   1
+#define MUCH_OF_WAITING 0.1
+
 #define MAX_WHO_OF_MANY        10
 #define MAX_COMMUNICATORS_MANY 8
 
@@ -309,11 +313,28 @@ static bool is_member(const struct np_analysis *analysis, uint32_t index)
 	       np_verdict_changes_rank(analysis, &verdict->fix, index);
 }
 
+/* Who is not named, and whose repair gains next to nothing. */
+static bool saves_nothing(const struct np_analysis *analysis, uint32_t index)
+{
+	np_ns saved = np_whatif_saved(&analysis->whatif, analysis->run->ranks[index]->id);
+
+	return !is_named(analysis, index) && saved != NP_UNKNOWN &&
+	       (double)saved < WORTH_A_GAIN * (double)analysis->whatif.step;
+}
+
+/* Beside who is named, one that saves nothing and caused little is none of it. */
+static bool is_beside(const struct np_analysis *analysis, uint32_t index)
+{
+	return analysis->verdict.kind == NP_VERDICT_REPAIR && saves_nothing(analysis, index) &&
+	       (double)analysis->causes.ranks[index].charge <
+		       MUCH_OF_WAITING * (double)analysis->charges.total;
+}
+
 static bool is_listed(const struct np_analysis *analysis, uint32_t index)
 {
 	return is_named(analysis, index) ||
 	       (is_waiting(&analysis->breakdown) && is_worth_a_row(analysis, index) &&
-		!is_member(analysis, index));
+		!is_member(analysis, index) && !is_beside(analysis, index));
 }
 
 /* Does a row come before another: those that are named, then by gain, then by what they caused? */
@@ -357,12 +378,17 @@ static void put_who_rows(struct np_section *section, const struct cluster_report
 	const struct np_analysis *analysis = report->analysis;
 	size_t most = many(report) ? MAX_WHO_OF_MANY : MAX_WHO;
 	uint32_t last = UINT32_MAX;
+	size_t passed = 0;
 	size_t left = 0;
 
 	for (size_t i = 0; i < analysis->order.count; i++)
 		left += is_listed(analysis, analysis->order.ranks[i]);
 	while (left > 0 && most > 0) {
 		last = next_listed(analysis, last);
+		/* Beside who is named those who only pass it on are worth little room. */
+		if (analysis->verdict.kind == NP_VERDICT_REPAIR && saves_nothing(analysis, last) &&
+		    ++passed > MAX_PASSED_ON)
+			break;
 		put_charged(section->grid, report, last);
 		left--;
 		most--;
@@ -394,6 +420,39 @@ static void put_total_wait(struct np_buf *text, const struct np_analysis *analys
 			 " late does not wait\n"
 		       : "all waiting: {1}, summed over ranks and steps, partly hidden by computing\n",
 	       NP_SAID_TIME(analysis->charges.total));
+}
+
+/* Those that are late alike hide each other: alone neither gains what all do. */
+static void put_hidden_gain(struct np_buf *text, const struct np_analysis *analysis)
+{
+	const struct np_verdict *verdict = &analysis->verdict;
+	np_ns alone = 0;
+
+	if (verdict->kind != NP_VERDICT_REPAIR || verdict->with_count == 0)
+		return;
+	for (size_t i = 0; i < analysis->order.count; i++) {
+		uint32_t index = analysis->order.ranks[i];
+		np_ns saved = np_whatif_saved(&analysis->whatif, analysis->run->ranks[index]->id);
+
+		if (is_named(analysis, index) && saved != NP_UNKNOWN && saved > 0)
+			alone += saved;
+	}
+	if (2 * alone < verdict->recovered)
+		np_say(text,
+		       "each of them alone saves little: all then wait for the next of them, which is as late\n");
+}
+
+/* Rows of ranks that pass on what others cause. */
+static void put_nothing_saved(struct np_buf *text, const struct np_analysis *analysis)
+{
+	for (size_t i = 0; i < analysis->order.count; i++) {
+		if (!is_listed(analysis, analysis->order.ranks[i]) ||
+		    !saves_nothing(analysis, analysis->order.ranks[i]))
+			continue;
+		np_say(text,
+		       "- saves nothing: who has it is late where others are as late, or by what they cause\n");
+		return;
+	}
 }
 
 /* What is repaired: as --fix has it, with the ranks it is about; in words if the kind names
@@ -482,6 +541,10 @@ static int put_who(struct np_section *section, const struct cluster_report *repo
 	if (is_waiting(&report->analysis->breakdown))
 		put_other(section->grid, "nobody", report->analysis->causes.unattributed,
 			  charges->total);
+	if (np_grid_rows(section->grid) > 0) {
+		put_hidden_gain(&section->text, report->analysis);
+		put_nothing_saved(&section->text, report->analysis);
+	}
 	report_put_path(&section->text, report->analysis);
 	put_total_wait(&section->text, report->analysis);
 	/* Without a row, a line is enough. */
@@ -576,6 +639,9 @@ static int put_next(struct np_section *section, const struct cluster_report *rep
 		report_put_command(section->grid, report, "what to change:", "advisor", "");
 		report_put_command(section->grid, report, "what that gains:", "whatif",
 				   repairs.text);
+		if (np_verdict_has_larger(analysis))
+			report_put_command(section->grid, report, "the larger transfer:", "whatif",
+					   " --fix hide-comm");
 		break;
 	case NP_VERDICT_NOT_PROFILED:
 		put_collect(section->grid, analysis);
@@ -587,6 +653,10 @@ static int put_next(struct np_section *section, const struct cluster_report *rep
 		break;
 	case NP_VERDICT_NONE:
 		report_put_command(section->grid, report, "what to change:", "advisor", "");
+		if (np_run_used(analysis->run) > 1 && analysis->breakdown.cells > 0 &&
+		    analysis->breakdown.parts[NP_WHERE_COMPUTING].share > 0.5)
+			report_put_command(section->grid, report, "the longest kernels:", "cluster",
+					   " -m compute_op_sum");
 		break;
 	}
 	if (analysis->verdict.kind != NP_VERDICT_WITHHELD &&
@@ -601,10 +671,48 @@ static int put_next(struct np_section *section, const struct cluster_report *rep
 
 /* --- rendering ------------------------------------------------------------------------------- */
 
+/* "rank 2 is device 2 of node-7": where to go with what is named. */
+static void put_machine(struct np_buf *text, const struct np_analysis *analysis, int64_t id,
+			size_t *said)
+{
+	for (size_t i = 0; i < analysis->run->sources.count; i++) {
+		const struct np_rank *rank = analysis->run->ranks[i];
+		const char *host = rank ? np_run_text(analysis->run, rank->host_name) : NULL;
+
+		if (!rank || rank->id != id || !host || rank->device < 0)
+			continue;
+		np_say(text,
+		       (*said)++ > 0 ? "; rank {1} is device {2} of {3}"
+				     : "rank {1} is device {2} of {3}",
+		       NP_SAID_INT(id), NP_SAID_INT(rank->device), NP_SAID_TEXT(host));
+	}
+}
+
+static void put_machines(struct np_buf *text, const struct np_analysis *analysis)
+{
+	const struct np_verdict *verdict = &analysis->verdict;
+	size_t said = 0;
+
+	for (size_t i = 0; verdict->kind == NP_VERDICT_REPAIR && i <= verdict->with_count; i++) {
+		const struct np_fix *fix = i == 0 ? &verdict->fix : &verdict->with[i - 1];
+		const char *dash = fix->kind == NP_FIX_LINK ? strchr(fix->what, '-') : NULL;
+		size_t first = dash ? (size_t)(dash - fix->what) : strlen(fix->what);
+		int64_t id;
+
+		if ((fix->kind == NP_FIX_RANK || dash) && np_text_to_int(fix->what, first, &id))
+			put_machine(text, analysis, id, &said);
+		if (dash && np_text_to_int(dash + 1, strlen(dash + 1), &id))
+			put_machine(text, analysis, id, &said);
+	}
+	if (said > 0)
+		np_buf_add_char(text, '\n');
+}
+
 static void put_verdict(struct np_section *section, const struct np_analysis *analysis)
 {
 	np_verdict_say(&section->text, analysis);
 	np_buf_add_char(&section->text, '\n');
+	put_machines(&section->text, analysis);
 	for (size_t i = 0; i < analysis->findings.list.count; i++) {
 		np_lang_put(&section->text, analysis->findings.list.item[i].detail);
 		np_buf_add_char(&section->text, '\n');

@@ -236,8 +236,14 @@ static void put_mean(struct np_buf *text, const struct np_analysis *analysis)
 	else if (where->devices == used)
 		sentence = where->steps == 1 ? "{1}, the mean of {2} ranks in one step: "
 					     : "{1}, the mean of {2} ranks and {3} steps: ";
+	/* An iteration ends where the next begins. */
+	if (marked && where->basis == NP_BASIS_ITERATION && where->devices == used &&
+	    where->devices > 1 && where->steps > 1 &&
+	    where->steps + 1 == analysis->cluster->steps.count)
+		sentence =
+			"{1}, the mean of {2} ranks and {3} of {4} steps (the last has no end): ";
 	np_say(text, sentence, NP_SAID_TIME(where->mean), NP_SAID_INT(where->devices),
-	       NP_SAID_INT(where->steps));
+	       NP_SAID_INT(where->steps), NP_SAID_INT(analysis->cluster->steps.count));
 }
 
 void report_put_where(struct np_page *page, const struct cluster_report *report)

@@ -57,6 +57,9 @@ void np_verdict_release(struct np_verdict *verdict);
 /* Append the verdict of an analysis in the language of this thread (npuprof/lang.h). */
 void np_verdict_say(struct np_buf *buf, const struct np_analysis *analysis);
 
+/* Does transfer that no computing hides take more than what the verdict names? It says so. */
+bool np_verdict_has_larger(const struct np_analysis *analysis);
+
 /* "rank", "host-gaps", "not-profiled", "withheld", "none" … */
 const char *np_verdict_kind_name(const struct np_verdict *verdict);
 

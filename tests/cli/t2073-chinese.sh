@@ -24,8 +24,8 @@ expect_stdout_says 'rank 5 拖慢了其他 rank（持续）：计算耗时更长
 cp stdout by-option
 
 behaviour 'columns are aligned by display width: a Chinese character takes two'
-expect_stdout_has '  源头    原因  每步可省  其他 rank 等待合计   占比  最后到达'
-expect_stdout_has '  rank 5  计算   1.73 ms              104 ms   98 %     19/20  持续'
+expect_stdout_has '  源头    原因  每步可省  其他 rank 等待合计  占比  最后到达'
+expect_stdout_has '  rank 5  计算   1.73 ms              104 ms  98 %     19/20  持续'
 
 behaviour 'cn means zh; the locale says what is spoken, and the option goes before it'
 run "$npuprof" cluster --lang=cn -d slow-rank
