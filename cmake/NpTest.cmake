@@ -45,6 +45,8 @@ add_library(slow_files MODULE tests/preload/slow_files.c)
 target_link_libraries(slow_files PRIVATE np_flags ${CMAKE_DL_LIBS})
 add_library(scarce_memory MODULE tests/preload/scarce_memory.c)
 target_link_libraries(scarce_memory PRIVATE np_flags ${CMAKE_DL_LIBS})
+add_library(odd_host MODULE tests/preload/odd_host.c)
+target_link_libraries(odd_host PRIVATE np_flags ${CMAKE_DL_LIBS})
 add_library(failing_calls MODULE tests/preload/failing_calls.c)
 target_link_libraries(failing_calls PRIVATE np_flags)
 

@@ -24,6 +24,38 @@ run env TMPDIR="$work" python3 "$faults" "$NPUPROF_BUILD" -j2 "${part[@]}"
 expect_exit 0
 expect_stdout_has '; 0 wrong'
 
+behaviour 'a file that is there and cannot be used is named in every format, and the status says so'
+"$synth" -o "$work/text" --format text --ranks 2 --steps 2 --layers 1 --kernels-per-layer 2 -q
+# harmed <file> <command over it>: a copy of the run in which the file of one rank is changed
+harmed() {
+	rm -rf "$work/harmed"
+	cp -r "$work/text" "$work/harmed"
+	file=$(find "$work/harmed" -name "$1" | sort | head -n 1)
+	bash -c "$2" bash "$file"
+}
+for harm in array steps manifest; do
+	# shellcheck disable=SC2016
+	case $harm in
+	array)
+		word=communication.json
+		harmed communication.json 'echo "[1, 2]" >"$1"'
+		;;
+	steps)
+		word=step_trace_time
+		harmed step_trace_time.csv 'rm "${1%/*}/trace_view.json" "${1%/*}/kernel_details.csv"; sed -i "2s/,[0-9.]*,/,N\/A,/" "$1"'
+		;;
+	*)
+		word=manifest
+		harmed truth.json 'echo "{\"schema\": " >"${1%/*}/npuprof_manifest.json"'
+		;;
+	esac
+	for form in 'cluster json' 'cluster csv' 'cluster md' 'cluster table' 'info json' 'info table' 'advisor json' 'advisor csv' 'advisor md'; do
+		run "$npuprof" "${form% *}" -d "$work/harmed" -f "${form#* }"
+		expect_exit 3
+		expect "$harm is named by $form" grep -q "$word" "$work/stdout" "$work/stderr"
+	done
+done
+
 behaviour 'what attacks came up with is in no pattern: all of it'
 run env TMPDIR="$work" python3 "$faults" "$NPUPROF_BUILD" -j2 --only '^odd/'
 expect_exit 0

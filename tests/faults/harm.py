@@ -500,6 +500,7 @@ def odd_faults():
         yield Fault('odd/db/' + name, 'db', lambda t, s=sql: t.sql(DB, *s))
     yield Fault('odd/db/no-session', 'db', lambda t: t.sql(DB, 'UPDATE SESSION_TIME_INFO SET startTimeNs = 0, endTimeNs = 0'), 'same')
     yield Fault('odd/text/kernels-twice', 'text', lambda t: t.bytes(r'kernel_details\.csv', lambda d: d + d.split(b'\n', 1)[1]))
+    yield Fault('odd/text/communication-array', 'text', lambda t: t.bytes(r'communication\.json', lambda d: b'[1, 2]'))
     yield Fault('odd/text/trace-twice', 'text', lambda t: t.bytes(r'trace_view\.json', lambda d: json.dumps(json.loads(d) * 2).encode()))
 
 

@@ -21,6 +21,7 @@
 
 enum {
 	TICK_MS = 20,
+	CLOCK_SET_S = 1,   /* more than clocks that are corrected slowly move in a tick */
 	SHORT_TICK_MS = 2, /* while the job ends: mpirun may be about to kill */
 	MOST_FDS = 64,
 	/* An application that has ended says its last words within this time. */
@@ -465,8 +466,36 @@ static void measure_clocks(struct np_session *session)
 	(void)np_timing_measure(&job->timing, job->coord, &job->layout);
 }
 
+/* Somebody may set the clock of the host: times before and after do not belong together. */
+static void watch_clock(struct np_session *session)
+{
+	struct np_job *job = session->job;
+	np_ns ahead = np_realtime_ns() - np_steady_ns();
+	/* What msprof records around an application is one window. */
+	bool around = job->plan.backend == NP_BACKEND_MSPROF && !job->plan.dynamic;
+	double moved = (double)(ahead - session->ahead) / 1e9;
+	char text[160];
+
+	if (moved < CLOCK_SET_S && moved > -CLOCK_SET_S)
+		return;
+	session->ahead = ahead;
+	(void)snprintf(text, sizeof(text),
+		       "the clock of the host was set by %+.0f s inside the window: its times do "
+		       "not belong together",
+		       moved);
+	np_job_warn("the clock of this host was set by %+.0f s", moved);
+	for (size_t i = 0; i < job->records.count; i++) {
+		struct np_record *record = &job->records.item[i];
+
+		if (record->launcher == job->rank &&
+		    (np_record_is_open(record) || (around && record->selected)))
+			np_record_fail(record, text);
+	}
+}
+
 static void loop(struct np_session *session)
 {
+	session->ahead = np_realtime_ns() - np_steady_ns();
 	while (!is_over(session)) {
 		hear_application(session);
 		hear_signals(session);
@@ -474,6 +503,7 @@ static void loop(struct np_session *session)
 		np_control_attend(session);
 		np_backend_attend(&session->backend);
 		watch_phase(session);
+		watch_clock(session);
 		measure_clocks(session);
 		wait_a_little(session,
 			      session->phase == NP_PHASE_RUNNING ? TICK_MS : SHORT_TICK_MS);

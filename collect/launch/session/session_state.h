@@ -27,6 +27,7 @@ struct np_session {
 	int saved_all;  /* rank 0: launchers that have said so */
 	bool stopping;  /* rank 0: all were asked to stop */
 	bool clock_due; /* rank 0: measure the clocks when there is time */
+	np_ns ahead;    /* by so much the clock of the day is ahead of one that nobody sets */
 	bool joined;    /* mode inapp: the way to rank 0 is known */
 	bool met;       /* rank 0: it is known which launcher is on which host */
 	int come;       /* rank 0, mode inapp: launchers that have said where they are */

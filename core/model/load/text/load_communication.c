@@ -361,6 +361,9 @@ static int read_document(struct derived *load, const char *path, take_op *take)
 
 	if (rc < 0)
 		return rc;
+	if (np_json_type(doc) != NP_JSON_OBJECT)
+		return np_fail(load->err, NP_E_FORMAT,
+			       "'%s' is no table of operators: it is JSON of another kind", path);
 	return load->merged ? each_merged_step(load, doc, take) : each_step(load, doc, take);
 }
 

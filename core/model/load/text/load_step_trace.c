@@ -49,6 +49,13 @@ static np_ns time_of(struct derived *load, struct np_slice cell)
 	return derived_possible(load, time);
 }
 
+/* A column that every table of steps has: a cell without a value is one that is gone. */
+static np_ns needed_time(struct derived *load, struct np_slice cell)
+{
+	load->impossible += np_csv_missing(cell);
+	return time_of(load, cell);
+}
+
 static int take_row(struct derived *load, const struct np_slice *cell)
 {
 	struct np_step_time *time;
@@ -68,11 +75,11 @@ static int take_row(struct derived *load, const struct np_slice *cell)
 	time->device = -1;
 	if (np_text_to_int(cell[DEVICE].bytes, cell[DEVICE].length, &device))
 		time->device = np_device_of(device);
-	time->computing = time_of(load, cell[COMPUTING]);
-	time->communication_not_overlapped = time_of(load, cell[NOT_OVERLAPPED]);
+	time->computing = needed_time(load, cell[COMPUTING]);
+	time->communication_not_overlapped = needed_time(load, cell[NOT_OVERLAPPED]);
 	time->overlapped = time_of(load, cell[OVERLAPPED]);
 	time->communication = time_of(load, cell[COMMUNICATION]);
-	time->free = time_of(load, cell[FREE]);
+	time->free = needed_time(load, cell[FREE]);
 	time->stage = time_of(load, cell[STAGE]);
 	time->bubble = time_of(load, cell[BUBBLE]);
 	time->preparing = time_of(load, cell[PREPARING]);
