@@ -707,6 +707,66 @@ static int check_magic(const struct np_pickle *pickle, struct np_err *err)
 		       np_gz_path(pickle->gz));
 }
 
+static uint32_t four_bytes(const unsigned char *bytes)
+{
+	return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
+	       (uint32_t)bytes[3] << 24;
+}
+
+/*
+ * The opcodes that nearly all of a file consists of, as long as whole ones are in the window and
+ * there is nothing about them to refuse or to make room for: that is left to do_opcode(), where
+ * they are the same.
+ */
+static void run_plain(struct np_pickle *pickle)
+{
+	const unsigned char *bytes = (const unsigned char *)pickle->window.bytes + pickle->at;
+	const unsigned char *end =
+		(const unsigned char *)pickle->window.bytes + pickle->window.length;
+	np_pickled *top = pickle->stack.item + pickle->stack.count;
+	const np_pickled *most = pickle->stack.item + pickle->stack.capacity;
+
+	while (end - bytes >= OPCODE_MOST && top < most) {
+		size_t length = 2;
+		uint32_t number = bytes[1];
+		uint32_t held;
+
+		switch (bytes[0]) {
+		case 'j':
+			number = four_bytes(bytes + 1);
+			length = 5;
+			/* fall through */
+		case 'h':
+			held = number < pickle->memo.count ? pickle->memo.item[number] : UNSET;
+			/* UNSET reads as one that stands elsewhere. */
+			if ((held & TAG_ELSEWHERE) == TAG_ELSEWHERE)
+				goto done;
+			*top++ = held;
+			break;
+		case 'M':
+			number |= (uint32_t)bytes[2] << 8;
+			length = 3;
+			/* fall through */
+		case 'K':
+			*top++ = make(TAG_INTEGER, number);
+			break;
+		case 'J':
+			number = four_bytes(bytes + 1);
+			length = 5;
+			if (number > INT32_MAX)
+				goto done;
+			*top++ = make(TAG_INTEGER, number);
+			break;
+		default:
+			goto done;
+		}
+		bytes += length;
+	}
+done:
+	pickle->at = (size_t)(bytes - (const unsigned char *)pickle->window.bytes);
+	pickle->stack.count = (size_t)(top - pickle->stack.item);
+}
+
 int np_pickle_run(struct np_pickle *pickle, np_pickle_take *take, void *context,
 		  np_pickled *ret_root, struct np_err *err)
 {
@@ -724,7 +784,10 @@ int np_pickle_run(struct np_pickle *pickle, np_pickle_take *take, void *context,
 			rc = have(pickle, OPCODE_MOST, err);
 		if (rc < 0)
 			return rc;
+		run_plain(pickle);
 		bytes = (const unsigned char *)pickle->window.bytes + pickle->at;
+		if (pickle->window.length - pickle->at < OPCODE_MOST && !pickle->window.ended)
+			continue;
 		if (pickle->at >= pickle->window.length)
 			return cut(pickle, err);
 		if (opcodes[*bytes].kind != 'd')
