@@ -325,12 +325,13 @@ static void a_table_without_a_needed_column_makes_the_rank_unusable(void **state
 {
 	const struct np_discover_options options = { 0 };
 	const struct np_load_options how = { .procs = &np_procs_serial, .workers.threads = 1 };
-	with_run *run = np_run_new();
+	with_run *run = NULL;
 	struct np_err err = NP_ERR_INIT;
 	const char *roots[] = { np_fixture_root };
 
 	(void)state;
 	skip_unless_columns_drop();
+	run = np_run_new();
 	make_rank_db(0, "DROP INDEX TaskIndex; ALTER TABLE TASK DROP COLUMN globalTaskId");
 	assert_ok(np_discover(run, roots, 1, &options, &err), err);
 	assert_int_equal(np_load_run(run, &how, &err), NP_E_FORMAT);
