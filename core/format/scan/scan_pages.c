@@ -11,7 +11,8 @@
 
 /*
  * The file is read with pread() into buffers of our own. A mapping would save the
- * copy, but a file cut short by somebody else would then end the program.
+ * copy, but costs more than that in pages that are mapped (doc/performance.md), and a
+ * file cut short by somebody else would then end the program.
  */
 
 /* Enough for the cost of a call not to matter, little enough to stay in the cache. */

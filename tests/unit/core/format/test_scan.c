@@ -599,6 +599,31 @@ static void an_integer_primary_key_reads_as_the_rowid(void **state)
 	finish(&it);
 }
 
+/* Varints of one to nine bytes, beside the same numbers in one to eight. */
+static void keys_of_all_sizes_are_read(void **state)
+{
+	static const struct np_scan_column columns[] = {
+		{ "id", NP_SCAN_INTEGER, NP_REQUIRED },
+		{ "same", NP_SCAN_INTEGER, NP_REQUIRED },
+	};
+	struct scanning it;
+	size_t rows;
+
+	(void)state;
+	it = BEGIN(
+		"CREATE TABLE t(id INTEGER PRIMARY KEY, same INTEGER);"
+		"WITH k(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM k WHERE i < 61),"
+		" v(x) AS (SELECT (1 << i) + d FROM k, (SELECT -1 AS d UNION SELECT 0 UNION SELECT 1))"
+		" INSERT OR IGNORE INTO t SELECT x, x FROM v UNION SELECT -x, -x FROM v",
+		columns);
+	rows = next(&it);
+	/* 62 powers of two with their neighbours, of which 1, 2 and 3 come twice; 0 has no sign. */
+	assert_int_equal(rows, 2 * (62 * 3 - 3) - 1);
+	for (size_t i = 0; i < rows; i++)
+		assert_int_equal(it.batch.column[0].integer[i], it.batch.column[1].integer[i]);
+	finish(&it);
+}
+
 /* These look like a rowid alias and are none, by SQLite's rules. */
 static void keys_that_are_no_rowid_are_read_from_the_row(void **state)
 {
@@ -1501,6 +1526,7 @@ int main(void)
 		with_fixture(a_table_of_exactly_one_batch_ends_after_it),
 		with_fixture(added_columns_have_their_default_in_older_rows),
 		with_fixture(an_integer_primary_key_reads_as_the_rowid),
+		with_fixture(keys_of_all_sizes_are_read),
 		with_fixture(keys_that_are_no_rowid_are_read_from_the_row),
 		with_fixture(a_primary_key_declared_apart_is_the_rowid),
 		with_fixture(rows_come_in_order_of_rowid_despite_a_covering_index),
