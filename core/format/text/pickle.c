@@ -723,9 +723,13 @@ static void run_plain(struct np_pickle *pickle)
 	const unsigned char *bytes = (const unsigned char *)pickle->window.bytes + pickle->at;
 	const unsigned char *end =
 		(const unsigned char *)pickle->window.bytes + pickle->window.length;
-	np_pickled *top = pickle->stack.item + pickle->stack.count;
-	const np_pickled *most = pickle->stack.item + pickle->stack.capacity;
+	np_pickled *top;
+	const np_pickled *most;
 
+	if (!pickle->stack.item)
+		return;
+	top = pickle->stack.item + pickle->stack.count;
+	most = pickle->stack.item + pickle->stack.capacity;
 	while (end - bytes >= OPCODE_MOST && top < most) {
 		size_t length = 2;
 		uint32_t number = bytes[1];
