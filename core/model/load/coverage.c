@@ -4,6 +4,7 @@
 
 #include "npuprof/activity.h"
 #include "npuprof/buf.h"
+#include "npuprof/idmap.h"
 
 #include <math.h>
 
@@ -110,13 +111,26 @@ static np_ns sum_ops(const struct np_rank *rank)
 
 static int see_times(struct np_seen *seen, const struct np_rank *rank, struct np_err *err)
 {
-	int rc = NP_OK;
+	NP_CLEANUP(np_idmap_freep) struct np_idmap *places = np_idmap_new();
+	bool first = seen->steps.count == 0;
+	int rc = places ? NP_OK : np_fail_nomem(err, "steps");
 
 	for (size_t i = 0; i < rank->times.count && rc == NP_OK; i++) {
 		const struct np_step_time *time = &rank->times.item[i];
+		np_str id = rank->steps.item[time->step].id;
+		struct np_seen_step *slot;
 
-		rc = np_seen_add(seen, rank->steps.item[time->step].id, time->computing,
-				 time->communication, err);
+		/* Where nothing was seen before, nobody need look through all for a new one. */
+		if (first && np_idmap_get(places, (int64_t)id) == NP_IDMAP_NONE) {
+			slot = np_vec_add(&seen->steps, err);
+			if (!slot)
+				return NP_E_NOMEM;
+			slot->id = id;
+			rc = np_idmap_set(places, (int64_t)id, (uint32_t)(seen->steps.count - 1),
+					  err);
+		}
+		if (rc == NP_OK)
+			rc = np_seen_add(seen, id, time->computing, time->communication, err);
 	}
 	return rc;
 }
