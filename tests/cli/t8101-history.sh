@@ -225,7 +225,7 @@ done
 without_locks=()
 grep -q '^NP_SANITIZE:STRING=.' "$NPUPROF_BUILD/CMakeCache.txt" || [[ ! -e $NPUPROF_BUILD/libfailing_calls.so ]] ||
 	without_locks=(env LD_PRELOAD="$NPUPROF_BUILD/libfailing_calls.so" NP_TEST_FAIL=locks)
-for kind in plain "${without_locks[0]}"; do
+for kind in plain "${without_locks[0]:-}"; do
 	[[ -n $kind ]] || continue
 	rm -rf at_once
 	mkdir at_once
