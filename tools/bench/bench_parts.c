@@ -126,12 +126,12 @@ static void set_members(struct copying *copying, struct np_rank *rank, struct np
 static np_str renamed(struct np_strtab *strings, np_str text, size_t replica)
 {
 	char name[512];
-	np_str ret;
-	int length = snprintf(name, sizeof(name), "%s-%zu", np_strtab_text(strings, text), replica);
+	np_str ret = NP_STR_NONE;
 
 	if (text == NP_STR_NONE)
 		return text;
-	if (length < 0 || np_strtab_add(strings, name, (size_t)length, &ret, NULL) < 0)
+	(void)snprintf(name, sizeof(name), "%s-%zu", np_strtab_text(strings, text), replica);
+	if (np_strtab_add(strings, name, strlen(name), &ret, NULL) < 0)
 		die("out of memory");
 	return ret;
 }

@@ -739,7 +739,7 @@ static void run_plain(struct np_pickle *pickle)
 		case 'j':
 			number = four_bytes(bytes + 1);
 			length = 5;
-			/* fall through */
+			__attribute__((fallthrough));
 		case 'h':
 			held = number < pickle->memo.count ? pickle->memo.item[number] : UNSET;
 			/* UNSET reads as one that stands elsewhere. */
@@ -750,7 +750,7 @@ static void run_plain(struct np_pickle *pickle)
 		case 'M':
 			number |= (uint32_t)bytes[2] << 8;
 			length = 3;
-			/* fall through */
+			__attribute__((fallthrough));
 		case 'K':
 			*top++ = make(TAG_INTEGER, number);
 			break;
