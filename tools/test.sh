@@ -13,6 +13,8 @@ jobs=${NPUPROF_JOBS:-2}
 # Tests write and remove many small files: in memory that takes no time of the file system.
 if [ -z "${TMPDIR:-}" ] && [ "$(df --output=avail -k /dev/shm 2>/dev/null | tail -n 1)" -gt 4000000 ] 2>/dev/null &&
 	TMPDIR=$(mktemp -d /dev/shm/npuprof-tests.XXXXXX); then
+	# Tests act as other users, too, who must get to what is below.
+	chmod 711 "$TMPDIR"
 	export TMPDIR
 	trap 'rm -rf "$TMPDIR"' EXIT
 	trap 'exit 1' HUP INT TERM

@@ -86,12 +86,16 @@ class Memory(types.ModuleType):
         if os.environ.get("FAIL") == "dump":
             raise OSError("disk full")
         count = len(self.events) - self.first
-        blocks = [{"address": 4096 * (i + 1), "size": 512, "requested_size": 300, "state": "active_allocated", "frames": []}
+        blocks = [{"address": 4096 + 512 * i, "size": 512, "requested_size": 300, "state": "active_allocated", "frames": []}
                   for i in range(count)]
         trace = [{"action": "segment_alloc", "addr": 4096, "size": 2097152, "stream": 0, "frames": []}]
         trace += [{"action": "alloc", "addr": b["address"], "size": 300, "stream": 0, "frames": []} for b in blocks]
+        used = 512 * count
+        rest = {"address": 4096 + used, "size": 2097152 - used, "requested_size": 0, "state": "inactive", "frames": []}
+        segment = {"device": 0, "address": 4096, "total_size": 2097152, "allocated_size": used, "active_size": used,
+                   "requested_size": 300 * count, "stream": 0, "segment_type": "small", "blocks": blocks + [rest]}
         with open(filename, "wb") as file:
-            pickle.dump({"segments": [], "device_traces": [trace], "steps": count}, file)
+            pickle.dump({"segments": [segment], "device_traces": [trace], "steps": count}, file)
 
 
 memory = Memory("memory")

@@ -12,6 +12,7 @@ other() {
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
 }
 chmod 1777 "$work"
+other test -w "$work" || skip "others do not get to $work"
 mkdir -m 1777 "$work/open"
 echo precious >"$work/precious"
 chmod 644 "$work/precious"
