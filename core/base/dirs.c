@@ -129,6 +129,26 @@ bool np_is_directory(const char *path)
 	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+bool np_leads_above(const char *root, const char *path)
+{
+	struct stat status;
+	char *here;
+	char *there;
+	size_t length;
+	bool above;
+
+	if (lstat(path, &status) < 0 || !S_ISLNK(status.st_mode))
+		return false;
+	here = realpath(root, NULL);
+	there = realpath(path, NULL);
+	length = there ? strlen(there) : 0;
+	above = here && there && strcmp(here, there) != 0 && strncmp(here, there, length) == 0 &&
+		(length == 1 || here[length] == '/');
+	free(here);
+	free(there);
+	return above;
+}
+
 int np_names_read(const char *dir, struct np_names *ret, struct np_err *err)
 {
 	DIR *stream = opendir(dir);

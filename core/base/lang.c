@@ -129,6 +129,7 @@ static size_t plain_length(const char *sentence)
  */
 static size_t match(const char *sentence, const char *text, struct gap_text gaps[MOST_GAPS])
 {
+	const char *const begin = sentence;
 	size_t plain = plain_length(sentence);
 	size_t letters = plain;
 
@@ -138,6 +139,7 @@ static size_t match(const char *sentence, const char *text, struct gap_text gaps
 	text += plain;
 	while (*sentence) {
 		struct gap_text *gap = &gaps[sentence[1] - '1'];
+		const bool quoted = sentence > begin && sentence[-1] == '\'' && sentence[3] == '\'';
 		const char *end;
 
 		sentence += 3;
@@ -147,7 +149,8 @@ static size_t match(const char *sentence, const char *text, struct gap_text gaps
 		/* The end of the sentence is that of the text. */
 		while (end && !sentence[plain] && end[plain])
 			end = memmem(end + 1, strlen(end + 1), sentence, plain);
-		if (!end)
+		/* What is quoted ends with its quote: behind that another sentence has begun. */
+		if (!end || (quoted && memchr(text, '\'', (size_t)(end - text))))
 			return 0;
 		*gap = (struct gap_text){ text, (size_t)(end - text) };
 		letters += plain;
@@ -235,17 +238,32 @@ static void put_sentence(struct np_buf *buf, const char *chinese, const struct g
 	}
 }
 
-/* What stands on both sides of the mark, if one of them can be said: else false, and nothing. */
+/*
+ * What stands on both sides of a mark, if one of them can be said: else false, and nothing.
+ * Sentences may have the mark in them: the first one at which what stands before it can be said,
+ * else the first of all.
+ */
 static bool put_sides(struct np_buf *buf, const char *text, size_t length, const char *mark,
 		      int depth)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf sides = NP_BUF_INIT;
-	const char *at = length > 2 ? memmem(text + 1, length - 1, mark, 2) : NULL;
-	bool said;
+	const char *first = length > 2 ? memmem(text + 1, length - 1, mark, 2) : NULL;
+	const char *at = first;
+	bool said = false;
 
-	if (!at)
+	while (at && !said) {
+		np_buf_clear(&sides);
+		said = put_filled(&sides, text, (size_t)(at - text), depth);
+		if (!said)
+			at = memmem(at + 1, length - (size_t)(at + 1 - text), mark, 2);
+	}
+	if (!first)
 		return false;
-	said = put_filled(&sides, text, (size_t)(at - text), depth);
+	if (!said) {
+		at = first;
+		np_buf_clear(&sides);
+		np_buf_add_bytes(&sides, text, (size_t)(at - text));
+	}
 	said |= put_filled(&sides, at, length - (size_t)(at - text), depth);
 	buf->failed |= sides.failed;
 	if (said)

@@ -139,7 +139,8 @@ static int wait_for(const char *directory, const char *path, np_ns wait_ns, int 
 		if (locked < 0 || np_steady_ns() >= end) {
 			int rc = locked < 0 ? NP_OK : fail_held(fd, directory, wait_ns, err);
 
-			if (locked < 0 && fd >= 0)
+			/* Not locked, a file of ours says nothing; one of somebody else stays. */
+			if (locked < 0 && fd >= 0 && is_lock(fd))
 				(void)unlink(path);
 			if (fd >= 0)
 				(void)close(fd);

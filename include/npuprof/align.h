@@ -105,7 +105,7 @@ struct np_peers *np_peers_new(const struct np_run *run) NP_MUST_USE;
 void np_peers_free(struct np_peers *peers);
 void np_peers_freep(struct np_peers **peers);
 
-/* The other end of a message that has none recorded: its rank in the communicator + 1. */
+/* The other end of a message: its rank in the communicator + 1. */
 int np_peers_set(struct np_peers *peers, size_t rank, size_t op, uint16_t peer, struct np_err *err)
 	NP_MUST_USE;
 
@@ -159,11 +159,9 @@ static inline const struct np_comm_op *np_align_op(const struct np_align *align,
 /* The other end of a message, recorded or found; as np_comm_op.peer. */
 static inline uint16_t np_align_peer(const struct np_align *align, size_t rank, size_t op)
 {
-	uint16_t peer = align->run->ranks[rank]->ops.item[op].peer;
+	const uint16_t *found = align->peers ? align->peers->of_rank[rank] : NULL;
 
-	if (peer != 0 || !align->peers || !align->peers->of_rank[rank])
-		return peer;
-	return align->peers->of_rank[rank][op];
+	return found && found[op] != 0 ? found[op] : align->run->ranks[rank]->ops.item[op].peer;
 }
 
 /* The instance that a slot belongs to. */

@@ -89,7 +89,8 @@ int np_analysis_build_for_modes(struct np_run *run, const struct np_manifest *ma
 				struct np_err *err) NP_MUST_USE;
 
 /* Fill `explanations`: it takes long for many ranks, and only the JSON lists them all. */
-int np_analysis_explain(struct np_analysis *analysis, struct np_err *err) NP_MUST_USE;
+int np_analysis_explain(struct np_analysis *analysis, size_t threads, struct np_err *err)
+	NP_MUST_USE;
 
 /* What repairs of this run are made of. */
 struct np_whatif_input np_analysis_repairs(const struct np_analysis *analysis, size_t threads);

@@ -58,6 +58,7 @@ struct np_clock_rank {
 struct np_clock_host {
 	np_str uid;
 	np_str name;
+	uint32_t first; /* in np_clock.host_ranks */
 	uint32_t ranks;
 	uint32_t ranks_off;
 	np_ns offset; /* median of its ranks', in the median of their capture */
@@ -71,8 +72,9 @@ struct np_clock {
 	struct np_clock_rank *ranks; /* by index in the run */
 	size_t rank_count;
 	NP_VEC(struct np_clock_host) hosts; /* by their first rank */
-	size_t components;                  /* sets of related ranks */
-	np_ns residual_p50;                 /* over all; NP_UNKNOWN without samples */
+	uint32_t *host_ranks; /* their ranks, ascending: np_clock_host.first, .ranks */
+	size_t components;    /* sets of related ranks */
+	np_ns residual_p50;   /* over all; NP_UNKNOWN without samples */
 	np_ns residual_p90;
 	np_ns uncertainty; /* that the manifest states, at most; 0 without one */
 	bool recorded;     /* the clocks as they were recorded contradict least */

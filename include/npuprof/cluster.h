@@ -58,7 +58,8 @@ struct np_stage {
 struct np_cluster {
 	const struct np_run *run;
 	struct np_arena *arena;
-	NP_VEC(np_str) steps; /* ids in numeric order; NP_STR_NONE for runs without steps */
+	NP_VEC(np_str) steps;      /* ids in numeric order; NP_STR_NONE for runs without steps */
+	struct np_numbers by_step; /* where they are */
 	NP_VEC(struct np_communicator)
 	communicators;                      /* by type, then hash as text, as Insight lists them */
 	struct np_numbers by_hash;          /* of communicators: where they are */
@@ -72,6 +73,9 @@ int np_cluster_build(const struct np_run *run, struct np_cluster **ret, struct n
 	NP_MUST_USE;
 void np_cluster_free(struct np_cluster *cluster);
 void np_cluster_freep(struct np_cluster **cluster);
+
+/* The index of a step in `steps`; SIZE_MAX for none. */
+size_t np_cluster_step(const struct np_cluster *cluster, np_str step);
 
 /* The communicator with this hash, or NULL. */
 const struct np_communicator *np_cluster_communicator(const struct np_cluster *cluster,

@@ -43,9 +43,12 @@ enum {
 #define NP_NO_PEER INT32_MIN
 
 /* A rank of a link, local to the communicator; NP_NO_PEER for the marks of "none". */
+/* No job has more ranks: a number beyond that is none of a rank. */
+#define NP_MOST_RANKS INT64_C(16777215)
+
 static inline int32_t np_peer_of(int64_t rank)
 {
-	return rank < 0 || rank >= INT32_MAX ? NP_NO_PEER : (int32_t)rank;
+	return rank < 0 || rank > NP_MOST_RANKS ? NP_NO_PEER : (int32_t)rank;
 }
 
 struct np_comm_task {

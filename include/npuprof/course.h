@@ -37,6 +37,14 @@ int np_course_measure(const struct np_replay *replay, uint32_t rank, struct np_c
 		      struct np_err *err) NP_MUST_USE;
 void np_course_release(struct np_course *course);
 
+/* Likewise of many ranks, of which any number of threads may ask. The replay must outlive it. */
+struct np_courses;
+int np_courses_new(const struct np_replay *replay, struct np_courses **ret, struct np_err *err)
+	NP_MUST_USE;
+void np_courses_free(struct np_courses *courses);
+int np_courses_measure(const struct np_courses *courses, uint32_t rank, struct np_course *ret,
+		       struct np_err *err) NP_MUST_USE;
+
 /* From excesses of successive steps alone: kind, period and, by number, the steps. */
 enum np_course_kind np_course_judge(const double *excess, size_t count, size_t *ret_period,
 				    bool *ret_marked);

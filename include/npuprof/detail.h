@@ -107,7 +107,14 @@ struct np_kernel {
 	uint32_t step;
 	int32_t device;
 	bool schedule; /* it carries out a collective: COMMUNICATION_SCHEDULE_TASK_INFO */
+	bool serves;   /* likewise, by its name: the vendor lists it with others */
 };
+
+/* Is it computing, and not the work of a communication operator? */
+static inline bool np_kernel_computes(const struct np_kernel *kernel)
+{
+	return !kernel->schedule && !kernel->serves;
+}
 
 enum np_task_role {
 	NP_ROLE_OTHER, /* memory copies, events, markers … */

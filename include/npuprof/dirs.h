@@ -21,6 +21,12 @@ char *np_join_path(const char *dir, const char *name) NP_MUST_USE;
 /* Links are followed. */
 bool np_is_directory(const char *path);
 
+/*
+ * Is this a link that leads to a directory above `root`? All of a file system may be below that,
+ * and nobody who named `root` asked for it.
+ */
+bool np_leads_above(const char *root, const char *path);
+
 /* The names in a directory, sorted: what is found must not depend on the file system's order. */
 struct np_names {
 	NP_VEC(char *) list;

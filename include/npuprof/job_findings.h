@@ -20,6 +20,9 @@
  *                   computing and idle, is the longest, if others wait for about as much
  *                   more in communication as it is longer.
  *
+ * fused             Kernels that communicate while they compute take much of the steps: waiting
+ *                   in them cannot be told from computing.
+ *
  * None of it is a verdict.
  */
 enum np_job_finding_kind {
@@ -27,6 +30,7 @@ enum np_job_finding_kind {
 	NP_JOB_UNRECORDED,
 	NP_JOB_PAUSES,
 	NP_JOB_TOTALS,
+	NP_JOB_FUSED,
 };
 
 struct np_job_finding {
@@ -41,7 +45,8 @@ struct np_job_findings {
 	np_ns unrecorded; /* what ranks waited so in a step, on average */
 };
 
-/* "warm-up", "unrecorded wait", "unaligned pauses", "longest by totals" */
+/* "warm-up", "unrecorded wait", "unaligned pauses", "longest by totals",
+ * "fused communication" */
 const char *np_job_finding_name(enum np_job_finding_kind kind);
 
 int np_job_findings_measure(const struct np_replay *replay, struct np_job_findings *ret,
@@ -50,6 +55,10 @@ int np_job_findings_measure(const struct np_replay *replay, struct np_job_findin
 /* The rank that is longest by totals: nothing where one has intervals, or stages do other work. */
 int np_totals_find(const struct np_cluster *cluster, struct np_job_findings *ret,
 		   struct np_err *err) NP_MUST_USE;
+
+/* Kernels that communicate: nothing of one rank alone, or where types were not recorded. */
+int np_fused_find(const struct np_run *run, struct np_job_findings *ret, struct np_err *err)
+	NP_MUST_USE;
 
 void np_job_findings_release(struct np_job_findings *findings);
 

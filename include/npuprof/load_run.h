@@ -48,6 +48,8 @@ struct np_load_options {
 	bool operators_only;
 	/* Sum the kernels of ranks too, where their databases are read. */
 	np_kernel_framework_op *kernel_framework_op;
+	/* Keep links and packets packed: np_rank_pack_rows(). */
+	bool packed_rows;
 };
 
 int np_load_run(struct np_run *run, const struct np_load_options *options, struct np_err *err)

@@ -22,9 +22,10 @@ bool np_mem_snapshots_is(const char *name);
 /* Add the paths of those below a directory, sorted. */
 int np_mem_snapshots_find(const char *dir, struct np_names *ret, struct np_err *err) NP_MUST_USE;
 
-/* *ret is NULL where there is none. What cannot be read is noted. */
+/* *ret is NULL where there is none. What cannot be read is noted. Threads: 0 is one per processor.
+ */
 int np_mem_snapshots_read(const char *const *dirs, size_t count, const struct np_cluster *cluster,
-			  struct np_notes *notes, struct np_memory **ret, struct np_err *err)
-	NP_MUST_USE;
+			  size_t threads, struct np_notes *notes, struct np_memory **ret,
+			  struct np_err *err) NP_MUST_USE;
 
 #endif /* NP_MEM_SNAPSHOTS_H */

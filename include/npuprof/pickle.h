@@ -18,7 +18,7 @@
  * and may keep what is in it as a record of its own, known by a number: the dictionary then is
  * that number.
  *
- *	np_pickle_open() → np_pickle_run(take) → walk from the root → np_pickle_close()
+ *	np_pickle_open() → np_pickle_run(user) → walk from the root → np_pickle_close()
  */
 struct np_pickle;
 
@@ -49,6 +49,21 @@ enum np_pickled_type {
 typedef int np_pickle_take(void *context, struct np_pickle *pickle, const np_pickled *pairs,
 			   size_t count, uint64_t *ret_record, struct np_err *err);
 
+/*
+ * Likewise `count` items that are added to a list which has none so far (`before` is UINT64_MAX),
+ * or which is that record. Without a new record those of the first kind are kept as they are, and
+ * those of the second are damage.
+ */
+typedef int np_pickle_take_list(void *context, struct np_pickle *pickle, uint64_t before,
+				const np_pickled *items, size_t count, uint64_t *ret_record,
+				struct np_err *err);
+
+struct np_pickle_user {
+	np_pickle_take *take;           /* NULL: dictionaries are kept */
+	np_pickle_take_list *take_list; /* NULL: lists are */
+	void *context;
+};
+
 int np_pickle_open(const char *path, struct np_pickle **ret, struct np_err *err) NP_MUST_USE;
 
 /* Bytes in memory; as np_gz_open_bytes(). */
@@ -64,9 +79,12 @@ struct np_strtab *np_pickle_texts(const struct np_pickle *pickle);
 /* The same, for the caller to keep and free; the reader can only be closed after it. */
 struct np_strtab *np_pickle_take_texts(struct np_pickle *pickle) NP_MUST_USE;
 
-/* Read it all. `take` may be NULL. */
-int np_pickle_run(struct np_pickle *pickle, np_pickle_take *take, void *context,
-		  np_pickled *ret_root, struct np_err *err) NP_MUST_USE;
+/* Read it all. `user` may be NULL. */
+int np_pickle_run(struct np_pickle *pickle, const struct np_pickle_user *user, np_pickled *ret_root,
+		  struct np_err *err) NP_MUST_USE;
+
+/* Bytes of the file as it lies on the disk; 0: not known. */
+uint64_t np_pickle_size(const struct np_pickle *pickle);
 
 /* Bytes behind the end of the pickle that are not zero; they were not read. */
 uint64_t np_pickle_trailing(const struct np_pickle *pickle);
@@ -81,8 +99,29 @@ bool np_pickled_bool(np_pickled value, bool *ret);
 /* A real, or an integer as one. */
 bool np_pickled_real(const struct np_pickle *pickle, np_pickled value, double *ret);
 
+/* The four low bits of a value say what it is; the others of these are the number and the id. */
+#define NP_PICKLED_TAG_BITS  4
+#define NP_PICKLED_TAG_SMALL 2U
+#define NP_PICKLED_TAG_TEXT  6U
+
+static inline unsigned np_pickled_tag(np_pickled value)
+{
+	return (unsigned)value & ((1U << NP_PICKLED_TAG_BITS) - 1);
+}
+
+/* Is it an integer of at most 60 bits, as nearly all are? */
+static inline bool np_pickled_small(np_pickled value, int64_t *ret)
+{
+	*ret = (int64_t)value >> NP_PICKLED_TAG_BITS;
+	return np_pickled_tag(value) == NP_PICKLED_TAG_SMALL;
+}
+
 /* NP_STR_NONE for another type. */
-np_str np_pickled_text(np_pickled value);
+static inline np_str np_pickled_text(np_pickled value)
+{
+	return np_pickled_tag(value) == NP_PICKLED_TAG_TEXT ? (np_str)(value >> NP_PICKLED_TAG_BITS)
+							    : NP_STR_NONE;
+}
 
 /* The items of a list, tuple or dictionary (key and value in turn: twice as many); NULL and 0 for
  * others. Valid until it changes. */
@@ -94,6 +133,10 @@ bool np_pickled_pair(const struct np_pickle *pickle, np_pickled value, int64_t *
 		     int64_t *ret_second);
 
 uint64_t np_pickled_record(const struct np_pickle *pickle, np_pickled value);
+
+/* The records of items; how many of the first ones are some. */
+size_t np_pickled_records(const struct np_pickle *pickle, const np_pickled *items, size_t count,
+			  uint64_t *ret);
 
 /* From now on the list or dictionary is a record: what it holds is forgotten. */
 void np_pickled_settle(struct np_pickle *pickle, np_pickled value, uint64_t record);

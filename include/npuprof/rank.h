@@ -5,6 +5,7 @@
 #include "npuprof/activity.h"
 #include "npuprof/err.h"
 #include "npuprof/iteration.h"
+#include "npuprof/map.h"
 #include "npuprof/notes.h"
 #include "npuprof/parallel.h"
 #include "npuprof/strtab.h"
@@ -26,7 +27,9 @@
 struct np_arena;
 struct np_buf;
 struct np_kernel_sums;
+struct np_packed_rows;
 struct np_packed_sums;
+struct np_rank_places;
 
 /* Which input a quantity was taken from. */
 enum np_source {
@@ -158,15 +161,19 @@ static inline int8_t np_device_of(int64_t number)
 	return (int8_t)(number < 0 || number > INT8_MAX ? -1 : number);
 }
 
-/* A sub-task of the operator goes from `src`, the rank itself, to `dst`; negative for nobody. */
-static inline void np_comm_op_meet(struct np_comm_op *op, int32_t src, int32_t dst)
+/*
+ * A sub-task of the operator goes from `src`, the rank itself, to `dst`; negative for nobody.
+ * Some write those of a receive the other way around: the rank is `own`, negative where that
+ * is not known; then the first sub-task of an operator is believed.
+ */
+static inline void np_comm_op_meet(struct np_comm_op *op, int32_t own, int32_t src, int32_t dst)
 {
 	uint16_t peer;
 
 	/* Local ranks beyond 16 bits are not told apart: nobody sends messages over such groups. */
-	if (src < 0 || dst < 0 || src == dst || dst >= NP_PEERS - 1)
+	if (src < 0 || dst < 0 || src == dst || src >= NP_PEERS - 1 || dst >= NP_PEERS - 1)
 		return;
-	peer = (uint16_t)(dst + 1);
+	peer = (uint16_t)((dst == own || (own < 0 && op->peer == src + 1) ? src : dst) + 1);
 	op->peer = op->peer == 0 || op->peer == peer ? peer : NP_PEERS;
 }
 
@@ -378,10 +385,12 @@ struct np_seen_step {
 /* Sums of one file, by which the files of a rank are compared while it is loaded. */
 struct np_seen {
 	NP_VEC(struct np_seen_step) steps; /* by what ran, not by what was derived from it */
+	struct np_numbers places;          /* by their ids */
 	bool unplaced;                     /* nothing says which step tasks belong to */
 	np_ns kernels;                     /* Σ of the whole file; NP_UNKNOWN: not known */
 	np_ns ops;                         /* likewise */
 	np_ns may_be_kernels;  /* Σ of tasks of which it is not certain that they compute */
+	np_ns serving;         /* Σ of kernels of operators, which some count as computing */
 	int64_t kernel_count;  /* NP_UNKNOWN: not known */
 	double linked;         /* of the rows that the file names elsewhere: how many are there */
 	const char *linked_by; /* what names them; a constant */
@@ -392,6 +401,9 @@ struct np_seen {
 
 struct np_seen *np_seen_new(void) NP_MUST_USE;
 void np_seen_free(struct np_seen *seen);
+
+/* The step of this id, or NULL. */
+const struct np_seen_step *np_seen_find(const struct np_seen *seen, np_str step);
 
 /* Add to what was done in a step. */
 int np_seen_add(struct np_seen *seen, np_str step, np_ns computing, np_ns communication,
@@ -432,6 +444,7 @@ struct np_rank {
 	NP_VEC(np_ns) long_times;     /* that np_length has no room for */
 	NP_VEC(struct np_band) bands; /* by operator, transport, packet size descending */
 	NP_VEC(struct np_link) links;
+	struct np_packed_rows *packed_rows;         /* both: np_rank_bands(), np_rank_links() */
 	NP_VEC(struct np_transfer) transfers;       /* by step, group, link, plane … */
 	NP_VEC(struct np_comm_step) comm_steps;     /* by group, step, device */
 	NP_VEC(struct np_statistic) kernels;        /* by total, the longest first */
@@ -452,6 +465,8 @@ struct np_rank {
 	 */
 	struct np_seen *seen;
 	struct np_seen *table_seen;
+	np_ns serving; /* while it is loaded: Σ of kernels of operators in the files read so far */
+	struct np_rank_places *places; /* of groups and steps, where there are many */
 	struct np_notes notes;
 };
 
@@ -512,13 +527,65 @@ static inline struct np_vendor_times np_rank_vendor_times(const struct np_rank *
 	return (struct np_vendor_times){ NP_LENGTH_UNKNOWN, NP_LENGTH_UNKNOWN, NP_LENGTH_UNKNOWN };
 }
 
+/*
+ * Links and packets of a large run are kept packed, in a fifth of the room: they are read through
+ * here, on any thread. A rank whose links tell what nothing else does keeps them as they are.
+ */
+int np_rank_pack_rows(struct np_rank *rank, struct np_err *err) NP_MUST_USE;
+int np_rank_unpack_rows(struct np_rank *rank, struct np_err *err) NP_MUST_USE;
+size_t np_rank_band_count(const struct np_rank *rank);
+
+struct np_rank_bands {
+	const struct np_band *item;
+	size_t count;
+	void *own; /* to be released */
+};
+
+struct np_rank_links {
+	const struct np_link *item;
+	size_t count;
+	void *own; /* to be released */
+};
+
+/* Both can be released after a failure as well. */
+int np_rank_bands(const struct np_rank *rank, struct np_rank_bands *ret, struct np_err *err)
+	NP_MUST_USE;
+void np_rank_bands_release(struct np_rank_bands *bands);
+
+/* Those of a communicator; where they are not packed, of all of them. */
+int np_rank_links(const struct np_rank *rank, uint32_t group, struct np_rank_links *ret,
+		  struct np_err *err) NP_MUST_USE;
+void np_rank_links_release(struct np_rank_links *links);
+/* A name of so many digits is a hash already, as files for people have it; fewer count groups. */
+#define NP_GROUP_HASH_DIGITS 10
+
+/* Is the name of a communicator a number? */
+bool np_group_number(const char *name, size_t length, uint64_t *ret);
+
 /* The vendor's hash of a communicator string: names it in analysis files, and its last three digits
  * in operator names. */
 uint64_t np_group_hash(const char *name, size_t length);
 
+/* A rank is in no more communicators than this: a file with more is no profile of a job. */
+#define NP_RANK_GROUPS 10000
+
+/* np_comm_op_meet() for an operator of the rank. */
+static inline void np_rank_meet(struct np_rank *rank, uint32_t op, int32_t src, int32_t dst)
+{
+	struct np_comm_op *each = &rank->ops.item[op];
+
+	np_comm_op_meet(each, rank->groups.item[each->group].group_rank, src, dst);
+}
+
 /* The index of the communicator with this hash, added if it is new. */
 int np_rank_group(struct np_rank *rank, uint64_t hash, uint32_t *ret, struct np_err *err)
 	NP_MUST_USE;
+
+/* The index of the step with this id, added without times if it is new. */
+int np_rank_step(struct np_rank *rank, np_str id, uint32_t *ret, struct np_err *err) NP_MUST_USE;
+
+/* Who writes another hash into a communicator says so. */
+void np_rank_forget_places(struct np_rank *rank);
 
 /*
  * The communicator of an operator of which only the name is known: the number

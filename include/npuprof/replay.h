@@ -49,7 +49,8 @@ enum np_work {
 	NP_WORK_COMPUTE,
 	NP_WORK_HOST,
 	NP_WORK_OTHER,
-	NP_WORK_SURPLUS, /* computing for tokens that others would have had if all had as many */
+	NP_WORK_SURPLUS, /* computing for tokens that others would have had if all had as many, or
+			    beyond what peers compute at one place of the step */
 	NP_WORK_BETWEEN, /* nothing to do between the step and the next one */
 	NP_WORK_KINDS,
 };
@@ -68,6 +69,7 @@ struct np_replay_cell {
 	np_str step;
 	bool timed; /* false: what its work consists of is not known, and all of it is "other" */
 	np_ns work[NP_WORK_KINDS]; /* computing with its surplus, which does not stand by itself */
+	np_ns beyond; /* of computing: what peers do not have at its place, where it has one */
 };
 
 struct np_replay_mark;
@@ -115,6 +117,13 @@ struct np_replay {
 	uint32_t rooms;       /* operators that are under way at once, at most */
 	size_t forced;        /* times that a rank waits for what never comes, and goes on */
 };
+
+/*
+ * The stage of each rank, to be freed, -1 for none; and how many there are, 0 without a
+ * pipeline.
+ */
+int np_replay_stages(const struct np_cluster *cluster, int32_t **ret, size_t *ret_count,
+		     struct np_err *err) NP_MUST_USE;
 
 /* `experts` may be NULL. On so many threads (0: one per processor). */
 int np_replay_build(const struct np_cluster *cluster, const struct np_align *align,

@@ -119,7 +119,7 @@ size_t np_root_cause_chain(const struct np_root_causes *causes, const struct np_
 struct np_root_cause_type {
 	np_str type;
 	np_ns excess; /* per step, over the median of the peers */
-	double ratio; /* to that median */
+	double ratio; /* to that median; infinite where peers have none */
 };
 
 /*

@@ -98,8 +98,8 @@ struct np_whatif_row {
 	bool steady;  /* a rank that takes longer than its peers in most steps */
 };
 
-/* Repairs that explain a loss together, at most. */
-#define NP_WHATIF_TEAM 3
+/* Repairs that explain a loss together, at most: a tensor parallel group. */
+#define NP_WHATIF_TEAM 8
 
 struct np_whatif {
 	np_ns observed;  /* step */
@@ -116,6 +116,7 @@ struct np_whatif {
 	struct np_fix team[NP_WHATIF_TEAM];
 	size_t team_count;
 	np_ns team_step;
+	bool team_slow; /* ranks that hide each other, as slow as each other */
 };
 
 /* Try every single repair that the data allow. */

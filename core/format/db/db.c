@@ -34,7 +34,8 @@ struct np_db {
 	sqlite3_stmt *has_table; /* asked many times: prepared once, or NULL */
 	char *path;              /* as the user knows it */
 	char *file; /* the file behind it: SQLite keeps sidecars beside that, not beside a link */
-	struct db_copy copy; /* made because of a sidecar */
+	struct db_copy copy;        /* made because of a sidecar */
+	struct np_windows *windows; /* of the tables that are being read: scan_window.h */
 	int trouble; /* SQLite's code where somebody asked what is there and got no answer */
 };
 
@@ -67,6 +68,11 @@ sqlite3 *np_db_handle(struct np_db *db)
 const char *np_db_file(const struct np_db *db)
 {
 	return db->copy.file ? db->copy.file : db->path;
+}
+
+struct np_windows **np_db_windows(struct np_db *db)
+{
+	return &db->windows;
 }
 
 const char *np_db_path(const struct np_db *db)

@@ -15,6 +15,10 @@ sqlite3 *np_db_handle(struct np_db *db);
  */
 const char *np_db_file(const struct np_db *db);
 
+/* What the tables of it that are being read share; NULL while there is none (scan_window.h). */
+struct np_windows;
+struct np_windows **np_db_windows(struct np_db *db);
+
 /* Its size in bytes. */
 int64_t np_db_size(const struct np_db *db);
 

@@ -9,14 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/*
- * The file is read with pread() into buffers of our own. A mapping would save the
- * copy, but costs more than that in pages that are mapped (doc/performance.md), and a
- * file cut short by somebody else would then end the program.
- */
-
-/* Enough for the cost of a call not to matter, little enough to stay in the cache. */
-#define WINDOW_BYTES ((uint32_t)256 * 1024)
+#include "npuprof/order.h"
 
 /* §1.3: the database header. */
 #define HEADER_SIZE 100
@@ -41,7 +34,7 @@ static int read_at(const struct np_pages *pages, void *ret, size_t size, off_t o
 	uint8_t *to = ret;
 
 	while (size > 0) {
-		ssize_t got = pread(pages->fd, to, size, offset);
+		ssize_t got = pread(pages->reader.fd, to, size, offset);
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -61,70 +54,67 @@ static int read_at(const struct np_pages *pages, void *ret, size_t size, off_t o
 static int read_pages(const struct np_pages *pages, void *ret, uint32_t first, uint32_t count,
 		      struct np_err *err)
 {
-	return read_at(pages, ret, (size_t)count * pages->page_size,
-		       (off_t)(first - 1) * (off_t)pages->page_size, err);
+	return read_at(pages, ret, (size_t)count * pages->reader.page_size,
+		       (off_t)(first - 1) * (off_t)pages->reader.page_size, err);
 }
 
 /* Page 1 belongs to the schema, so no table or overflow chain may lead there. */
 static int enter_page(struct np_pages *pages, uint32_t number, struct np_err *err)
 {
-	if (number < 2 || number > pages->page_count || pages->budget == 0)
+	if (number < 2 || number > pages->reader.page_count || pages->budget == 0)
 		return np_pages_damaged(pages, err);
 	pages->budget--;
 	return NP_OK;
 }
 
-static bool is_in_window(const struct np_pages *pages, uint32_t number)
-{
-	return number >= pages->window_first && number - pages->window_first < pages->window_count;
-}
-
-static const uint8_t *window_page(const struct np_pages *pages, uint32_t number)
-{
-	return pages->window + (size_t)(number - pages->window_first) * pages->page_size;
-}
-
-/*
- * How many pages to read at once for the next child: those of its successors that
- * follow it. To copy a page of another table in between costs more than a call.
- */
-static uint32_t plan_window(const struct np_pages *pages, const struct np_pages_level *level)
+/* How many pages the next child begins that follow each other in the file. */
+static uint32_t run_of(const struct np_pages_level *level)
 {
 	uint32_t first = level->child[level->next];
 	uint32_t last = first;
 
-	for (size_t i = level->next + 1; i < level->count; i++) {
-		uint32_t child = level->child[i];
-
-		if (child != last + 1 || child - first >= pages->window_capacity)
-			break;
-		last = child;
-	}
+	for (size_t i = level->next + 1; i < level->count && level->child[i] == last + 1; i++)
+		last++;
 	return last - first + 1;
+}
+
+/* Pages that the walk will come to, of those below the same page; children are mostly in order. */
+static uint32_t wanted_pages(const struct np_window_reader *reader, uint32_t first, uint32_t count)
+{
+	const struct np_pages *pages = (const struct np_pages *)reader;
+	const struct np_pages_level *level;
+	uint32_t wanted = 0;
+	size_t i;
+
+	if (pages->depth == 0)
+		return 0;
+	level = &pages->level[pages->depth - 1];
+	i = np_lower_bound(at, level->next, level->count, level->child[at] >= first);
+	for (; i < level->count && level->child[i] >= first && level->child[i] - first < count; i++)
+		wanted++;
+	return wanted;
 }
 
 static int get_child(struct np_pages *pages, const struct np_pages_level *level,
 		     const uint8_t **ret, struct np_err *err)
 {
 	uint32_t number = level->child[level->next];
-	uint32_t count;
 	int rc = enter_page(pages, number, err);
 
 	if (rc < 0)
 		return rc;
-	if (is_in_window(pages, number)) {
-		*ret = window_page(pages, number);
-		return NP_OK;
+	if (!np_window_has(pages->window, number)) {
+		struct np_window_piece *held = NP_STEAL(pages->window);
+
+		rc = np_windows_hold(&pages->reader, held, number, run_of(level), &pages->window,
+				     err);
+		/* The file was longer when the scan began. */
+		if (rc == NP_E_NOTFOUND)
+			return np_pages_damaged(pages, err);
+		if (rc < 0)
+			return rc;
 	}
-	count = plan_window(pages, level);
-	pages->window_count = 0;
-	rc = read_pages(pages, pages->window, number, count, err);
-	if (rc < 0)
-		return rc;
-	memset(pages->window + (size_t)count * pages->page_size, 0, NP_PAGES_PADDING);
-	pages->window_first = number;
-	pages->window_count = count;
-	*ret = pages->window;
+	*ret = np_window_page(&pages->reader, pages->window, number);
 	return NP_OK;
 }
 
@@ -136,12 +126,12 @@ int np_pages_overflow(struct np_pages *pages, uint32_t number, const uint8_t **r
 	if (rc < 0)
 		return rc;
 	/* The chain is often right behind its leaf. */
-	if (is_in_window(pages, number)) {
-		*ret = window_page(pages, number);
+	if (np_window_has(pages->window, number)) {
+		*ret = np_window_page(&pages->reader, pages->window, number);
 		return NP_OK;
 	}
 	if (!pages->overflow) {
-		pages->overflow = malloc(pages->page_size);
+		pages->overflow = malloc(pages->reader.page_size);
 		if (!pages->overflow)
 			return np_fail_nomem(err, np_db_path(pages->scan->db));
 	}
@@ -211,7 +201,7 @@ static int enter_leaf(struct np_pages *pages, const uint8_t *page, struct np_err
 
 static int enter_child(struct np_pages *pages, struct np_pages_level *level, struct np_err *err)
 {
-	const uint8_t *page;
+	const uint8_t *page = NULL;
 	int rc = get_child(pages, level, &page, err);
 
 	if (rc < 0)
@@ -287,9 +277,10 @@ size_t np_pages_about(const struct np_pages *pages)
 {
 	uint64_t leaves = 1;
 
-	for (size_t i = 0; i < pages->depth && leaves < pages->page_count; i++)
+	for (size_t i = 0; i < pages->depth && leaves < pages->reader.page_count; i++)
 		leaves *= pages->level[i].count;
-	return (leaves < pages->page_count ? leaves : pages->page_count) * pages->cells;
+	return (leaves < pages->reader.page_count ? leaves : pages->reader.page_count) *
+	       pages->cells;
 }
 
 int np_pages_skip(struct np_pages *pages, size_t rows, struct np_err *err)
@@ -324,13 +315,13 @@ static bool read_header(struct np_pages *pages, const uint8_t *header, uint64_t 
 	static const char magic[16] = "SQLite format 3";
 	uint64_t count;
 
-	pages->page_size = page_size_of(header);
-	if (memcmp(header, magic, sizeof(magic)) != 0 || pages->page_size == 0)
+	pages->reader.page_size = page_size_of(header);
+	if (memcmp(header, magic, sizeof(magic)) != 0 || pages->reader.page_size == 0)
 		return false;
-	pages->usable = pages->page_size - header[20];
-	count = file_size / pages->page_size;
-	pages->page_count = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX - 1;
-	pages->budget = pages->page_count;
+	pages->usable = pages->reader.page_size - header[20];
+	count = file_size / pages->reader.page_size;
+	pages->reader.page_count = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX - 1;
+	pages->budget = pages->reader.page_count;
 	/* Rollback journal or WAL; both are in the file by now. */
 	return header[18] >= 1 && header[18] <= 2 && header[19] >= 1 && header[19] <= 2 &&
 	       pages->usable >= 480 &&
@@ -342,27 +333,15 @@ static bool read_header(struct np_pages *pages, const uint8_t *header, uint64_t 
 	       np_be32(header + 56) == 1;
 }
 
-static int allocate(struct np_pages *pages, struct np_err *err)
-{
-	pages->window_capacity = WINDOW_BYTES / pages->page_size;
-	if (pages->window_capacity > pages->page_count)
-		pages->window_capacity = pages->page_count;
-	pages->window =
-		malloc((size_t)pages->window_capacity * pages->page_size + NP_PAGES_PADDING);
-	if (!pages->window)
-		return np_fail_nomem(err, "a table");
-	return reserve_children(&pages->level[0], 1, err);
-}
-
 /* WITHOUT ROWID tables are index b-trees, which SQLite reads, as it does pages of no known type. */
 static int enter_root(struct np_pages *pages, uint32_t root, struct np_err *err)
 {
 	uint8_t type;
 	int rc;
 
-	if (root < 2 || root > pages->page_count)
+	if (root < 2 || root > pages->reader.page_count)
 		return NP_E_NOTFOUND;
-	rc = read_at(pages, &type, 1, (off_t)(root - 1) * (off_t)pages->page_size, err);
+	rc = read_at(pages, &type, 1, (off_t)(root - 1) * (off_t)pages->reader.page_size, err);
 	if (rc < 0)
 		return rc;
 	if (type != PAGE_LEAF && type != PAGE_INTERIOR)
@@ -379,14 +358,17 @@ static int open_file(struct np_pages *pages, struct np_err *err)
 	struct stat status;
 	int rc;
 
-	pages->fd = open(np_db_file(pages->scan->db), O_RDONLY | O_CLOEXEC);
+	pages->reader.fd = open(np_db_file(pages->scan->db), O_RDONLY | O_CLOEXEC);
 	/* SQLite still has the file if its name is gone. */
-	if (pages->fd < 0 || fstat(pages->fd, &status) < 0 || status.st_size < HEADER_SIZE)
+	if (pages->reader.fd < 0 || fstat(pages->reader.fd, &status) < 0 ||
+	    status.st_size < HEADER_SIZE)
 		return NP_E_NOTFOUND;
 	rc = read_at(pages, header, sizeof(header), 0, err);
 	if (rc < 0)
 		return rc;
-	return read_header(pages, header, (uint64_t)status.st_size) ? NP_OK : NP_E_NOTFOUND;
+	if (!read_header(pages, header, (uint64_t)status.st_size))
+		return NP_E_NOTFOUND;
+	return np_windows_join(&pages->reader, &status, err);
 }
 
 static void close_pages(struct np_pages **pages)
@@ -402,11 +384,13 @@ int np_pages_open(struct np_scan *scan, uint32_t root, struct np_pages **ret, st
 	if (!pages)
 		return np_fail_nomem(err, "a table");
 	pages->scan = scan;
-	pages->fd = -1;
+	pages->reader = (struct np_window_reader){
+		.db = scan->db, .fd = -1, .padding = NP_PAGES_PADDING, .wanted = wanted_pages
+	};
 	pages->spill = NP_BUF_INIT;
 	rc = open_file(pages, err);
 	if (rc == NP_OK)
-		rc = allocate(pages, err);
+		rc = reserve_children(&pages->level[0], 1, err);
 	if (rc == NP_OK)
 		rc = enter_root(pages, root, err);
 	if (rc < 0)
@@ -420,11 +404,12 @@ void np_pages_close(struct np_pages *pages)
 {
 	if (!pages)
 		return;
-	if (pages->fd >= 0)
-		(void)close(pages->fd);
+	np_windows_let_go(pages->window);
+	np_windows_leave(&pages->reader);
+	if (pages->reader.fd >= 0)
+		(void)close(pages->reader.fd);
 	for (size_t i = 0; i < NP_PAGES_DEPTH; i++)
 		free(pages->level[i].child);
-	free(pages->window);
 	free(pages->overflow);
 	np_buf_release(&pages->spill);
 	free(pages);

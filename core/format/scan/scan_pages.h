@@ -12,6 +12,7 @@
  */
 
 #include "scan_private.h"
+#include "scan_window.h"
 
 /* SQLite's own trees are at most this deep: 20 levels hold more pages than a file can. */
 #define NP_PAGES_DEPTH 20
@@ -85,17 +86,11 @@ struct np_layout {
 };
 
 struct np_pages {
+	struct np_window_reader reader; /* the first: what others want to know of is this */
 	struct np_scan *scan;
-	int fd;
-	uint32_t page_size;
 	uint32_t usable; /* the page without the bytes reserved at its end */
-	uint32_t page_count;
 	uint32_t budget; /* pages that may still be visited: a sound tree has none twice */
-
-	uint8_t *window; /* pages [window_first, window_first + window_count) of the file */
-	uint32_t window_first;
-	uint32_t window_count;
-	uint32_t window_capacity;
+	struct np_window_piece *window; /* that is held, with the leaf; NULL before the first */
 
 	struct np_pages_level level[NP_PAGES_DEPTH];
 	size_t depth;

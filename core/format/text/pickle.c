@@ -5,6 +5,7 @@
 #include "npuprof/gz.h"
 #include "npuprof/vec.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdarg.h>
 #include <sys/stat.h>
@@ -31,7 +32,7 @@ enum tag {
 	TAG_DICT,
 };
 
-#define TAG_BITS  4
+#define TAG_BITS  NP_PICKLED_TAG_BITS
 #define PAIR_BITS 30
 #define PAIR_MOST (INT64_C(1) << PAIR_BITS)
 
@@ -53,8 +54,8 @@ struct np_pickle {
 	uint64_t frame_end;
 	uint64_t trailing;
 	struct np_strtab *texts;
-	np_pickle_take *take;
-	void *context;
+	struct np_pickle_user user;
+	uint64_t size; /* of the file */
 	NP_VEC(np_pickled) stack;
 	NP_VEC(size_t) marks; /* heights of the stack */
 	/* Four bytes each, as there may be several for each event: the value, or where it stands.
@@ -148,6 +149,9 @@ static const struct opcode opcodes[256] = {
 	[0x91] = { "FROZENSET", 0, 'u' },
 	[0x96] = { "BYTEARRAY8", 0, 'u' },
 };
+
+static_assert(TAG_INTEGER == NP_PICKLED_TAG_SMALL && TAG_TEXT == NP_PICKLED_TAG_TEXT,
+	      "the tags that the header has are these");
 
 static np_pickled make(enum tag tag, uint64_t payload)
 {
@@ -358,6 +362,23 @@ static int hold(node *at, const np_pickled *items, size_t count, struct np_err *
 	return NP_OK;
 }
 
+/* Give the user what is added to a container; sets *ret_record if it is a record then. */
+static int offer(struct np_pickle *pickle, unsigned char op, enum tag tag, node at,
+		 const np_pickled *items, size_t count, uint64_t *ret_record, struct np_err *err)
+{
+	const struct np_pickle_user *user = &pickle->user;
+	int rc = NP_OK;
+
+	if (tag == TAG_DICT && at == 0 && count > 0 && user->take)
+		return user->take(user->context, pickle, items, count / 2, ret_record, err);
+	if (tag == TAG_LIST && (at == 0 || (at & 1)) && count > 0 && user->take_list)
+		rc = user->take_list(user->context, pickle, at ? at >> 1 : UINT64_MAX, items, count,
+				     ret_record, err);
+	if (rc == NP_OK && (at & 1) && *ret_record == UINT64_MAX)
+		return wrong(pickle, op, err, "what was complete is added to");
+	return rc;
+}
+
 /* Put the items above `from` into the container just below them, and take them off. */
 static int put_into(struct np_pickle *pickle, unsigned char op, enum tag tag, size_t from,
 		    struct np_err *err)
@@ -367,7 +388,7 @@ static int put_into(struct np_pickle *pickle, unsigned char op, enum tag tag, si
 	np_pickled container = pickle->stack.item[from - 1];
 	uint64_t record = UINT64_MAX;
 	node *at;
-	int rc = NP_OK;
+	int rc;
 
 	if (tag_of(container) != tag)
 		return wrong(pickle, op, err, "there is no %s to add to",
@@ -375,10 +396,7 @@ static int put_into(struct np_pickle *pickle, unsigned char op, enum tag tag, si
 	if (tag == TAG_DICT && count % 2 != 0)
 		return wrong(pickle, op, err, "a key without a value");
 	at = node_of(pickle, container);
-	if (*at & 1)
-		return wrong(pickle, op, err, "what was complete is added to");
-	if (tag == TAG_DICT && *at == 0 && count > 0 && pickle->take)
-		rc = pickle->take(pickle->context, pickle, items, count / 2, &record, err);
+	rc = offer(pickle, op, tag, *at, items, count, &record, err);
 	if (rc == NP_OK && record != UINT64_MAX)
 		*at = (node)(record << 1 | 1);
 	else if (rc == NP_OK)
@@ -713,40 +731,107 @@ static uint32_t four_bytes(const unsigned char *bytes)
 	       (uint32_t)bytes[3] << 24;
 }
 
+/* LONG1 with a number that fits into a value; UINT64_MAX: it does not, or is negative. */
+static uint64_t short_long(const unsigned char *bytes)
+{
+	const unsigned length = bytes[1];
+	uint64_t value;
+
+	if (length == 0 || length > 8 || (bytes[1 + length] & 0x80))
+		return UINT64_MAX;
+	value = four_bytes(bytes + 2) | (uint64_t)four_bytes(bytes + 6) << 32;
+	if (length < 8)
+		value &= (UINT64_C(1) << 8 * length) - 1;
+	return value < UINT64_C(1) << (63 - TAG_BITS) ? value : UINT64_MAX;
+}
+
+/* APPENDS and SETITEMS with a container below the mark; else nothing is done, and it is not plain.
+ */
+static int put_plain(struct np_pickle *pickle, unsigned char op, bool *ret_plain,
+		     struct np_err *err)
+{
+	const size_t count = pickle->marks.count;
+	size_t mark;
+
+	*ret_plain = count > 0 && pickle->marks.item[count - 1] >
+					  (count > 1 ? pickle->marks.item[count - 2] : 0);
+	if (!*ret_plain)
+		return NP_OK;
+	mark = pickle->marks.item[--pickle->marks.count];
+	return put_into(pickle, op, op == 'e' ? TAG_LIST : TAG_DICT, mark, err);
+}
+
+/* Remember the value on top at the end of the memo, where there is room for it. */
+static bool remember_plain(struct np_pickle *pickle, const np_pickled *top)
+{
+	if (pickle->memo_set != pickle->memo.count || pickle->memo.count >= pickle->memo.capacity ||
+	    (size_t)(top - pickle->stack.item) <= stack_floor(pickle) || top[-1] >= UNSET)
+		return false;
+	pickle->memo.item[pickle->memo.count++] = (uint32_t)top[-1];
+	pickle->memo_set++;
+	return true;
+}
+
+/* Values of the memo in a row, as in lists of frames; returns what is behind them. */
+static inline const unsigned char *get_plain(const struct np_pickle *pickle,
+					     const unsigned char *bytes, const unsigned char *end,
+					     np_pickled **top, const np_pickled *most)
+{
+	const uint32_t *const memo = pickle->memo.item;
+	const size_t count = pickle->memo.count;
+	np_pickled *to = *top;
+
+	while (end - bytes >= OPCODE_MOST && to < most) {
+		const bool is_long = *bytes == 'j';
+		uint32_t number;
+
+		if (!is_long && *bytes != 'h')
+			break;
+		number = is_long ? four_bytes(bytes + 1) : bytes[1];
+		/* UNSET reads as one that stands elsewhere. */
+		if (number >= count || (memo[number] & TAG_ELSEWHERE) == TAG_ELSEWHERE)
+			break;
+		*to++ = memo[number];
+		bytes += is_long ? 5 : 2;
+	}
+	*top = to;
+	return bytes;
+}
+
 /*
  * The opcodes that nearly all of a file consists of, as long as whole ones are in the window and
  * there is nothing about them to refuse or to make room for: that is left to do_opcode(), where
  * they are the same.
  */
-static void run_plain(struct np_pickle *pickle)
+static int run_plain(struct np_pickle *pickle, struct np_err *err)
 {
-	const unsigned char *bytes = (const unsigned char *)pickle->window.bytes + pickle->at;
-	const unsigned char *end =
-		(const unsigned char *)pickle->window.bytes + pickle->window.length;
+	const unsigned char *const window = (const unsigned char *)pickle->window.bytes;
+	const unsigned char *bytes = window + pickle->at;
+	const unsigned char *const end = window + pickle->window.length;
 	np_pickled *top;
 	const np_pickled *most;
+	bool plain = true;
+	int rc = NP_OK;
 
+	/* Before the first value there is nothing to go on from. */
 	if (!pickle->stack.item)
-		return;
+		return NP_OK;
 	top = pickle->stack.item + pickle->stack.count;
 	most = pickle->stack.item + pickle->stack.capacity;
-	while (end - bytes >= OPCODE_MOST && top < most) {
+	while (plain && end - bytes >= OPCODE_MOST && top < most) {
 		size_t length = 2;
 		uint32_t number = bytes[1];
-		uint32_t held;
+		uint64_t value;
 
 		switch (bytes[0]) {
 		case 'j':
-			number = four_bytes(bytes + 1);
-			length = 5;
-			__attribute__((fallthrough));
-		case 'h':
-			held = number < pickle->memo.count ? pickle->memo.item[number] : UNSET;
-			/* UNSET reads as one that stands elsewhere. */
-			if ((held & TAG_ELSEWHERE) == TAG_ELSEWHERE)
-				goto done;
-			*top++ = held;
+		case 'h': {
+			const unsigned char *behind = get_plain(pickle, bytes, end, &top, most);
+
+			length = (size_t)(behind - bytes);
+			plain = length > 0;
 			break;
+		}
 		case 'M':
 			number |= (uint32_t)bytes[2] << 8;
 			length = 3;
@@ -757,29 +842,80 @@ static void run_plain(struct np_pickle *pickle)
 		case 'J':
 			number = four_bytes(bytes + 1);
 			length = 5;
-			if (number > INT32_MAX)
-				goto done;
-			*top++ = make(TAG_INTEGER, number);
+			plain = number <= INT32_MAX;
+			*top = make(TAG_INTEGER, number);
+			top += plain;
+			break;
+		case 0x8a:
+			value = short_long(bytes);
+			length = 2 + (size_t)number;
+			plain = value != UINT64_MAX;
+			*top = make(TAG_INTEGER, value);
+			top += plain;
+			break;
+		case '(':
+			length = 1;
+			plain = pickle->marks.count < pickle->marks.capacity &&
+				pickle->marks.count < NP_PICKLE_MARKS_MOST;
+			if (plain)
+				pickle->marks.item[pickle->marks.count++] =
+					(size_t)(top - pickle->stack.item);
+			break;
+		case '}':
+		case ']':
+			length = 1;
+			plain = pickle->nodes.count < pickle->nodes.capacity;
+			if (!plain)
+				break;
+			pickle->nodes.item[pickle->nodes.count] = 0;
+			*top++ = make(bytes[0] == '}' ? TAG_DICT : TAG_LIST, pickle->nodes.count++);
+			break;
+		case 'r':
+			number = four_bytes(bytes + 1);
+			length = 5;
+			__attribute__((fallthrough));
+		case 'q':
+			plain = number == pickle->memo.count && remember_plain(pickle, top);
+			break;
+		case 0x94:
+			length = 1;
+			plain = remember_plain(pickle, top);
+			break;
+		case 'e':
+		case 'u':
+			length = 1;
+			pickle->at = (size_t)(bytes - window);
+			pickle->stack.count = (size_t)(top - pickle->stack.item);
+			rc = put_plain(pickle, bytes[0], &plain, err);
+			if (rc < 0)
+				return rc;
+			top = pickle->stack.item + pickle->stack.count;
 			break;
 		default:
-			goto done;
+			plain = false;
+			break;
 		}
-		bytes += length;
+		bytes += plain ? length : 0;
 	}
-done:
-	pickle->at = (size_t)(bytes - (const unsigned char *)pickle->window.bytes);
+	pickle->at = (size_t)(bytes - window);
 	pickle->stack.count = (size_t)(top - pickle->stack.item);
+	return rc;
 }
 
-int np_pickle_run(struct np_pickle *pickle, np_pickle_take *take, void *context,
-		  np_pickled *ret_root, struct np_err *err)
+/* So many bytes of a file at least have a container or something to remember. */
+#define BYTES_EACH 40
+
+int np_pickle_run(struct np_pickle *pickle, const struct np_pickle_user *user, np_pickled *ret_root,
+		  struct np_err *err)
 {
 	int rc = have(pickle, OPCODE_MOST, err);
 
 	if (rc == NP_OK)
 		rc = check_magic(pickle, err);
-	pickle->take = take;
-	pickle->context = context;
+	if (user)
+		pickle->user = *user;
+	np_vec_expect(&pickle->memo, pickle->size / BYTES_EACH);
+	np_vec_expect(&pickle->nodes, pickle->size / BYTES_EACH);
 	while (rc == NP_OK) {
 		const unsigned char *bytes;
 		size_t arguments;
@@ -788,7 +924,9 @@ int np_pickle_run(struct np_pickle *pickle, np_pickle_take *take, void *context,
 			rc = have(pickle, OPCODE_MOST, err);
 		if (rc < 0)
 			return rc;
-		run_plain(pickle);
+		rc = run_plain(pickle, err);
+		if (rc < 0)
+			return rc;
 		bytes = (const unsigned char *)pickle->window.bytes + pickle->at;
 		if (pickle->window.length - pickle->at < OPCODE_MOST && !pickle->window.ended)
 			continue;
@@ -845,7 +983,8 @@ int np_pickle_open(const char *path, struct np_pickle **ret, struct np_err *err)
 		rc = np_gz_open(path, &pickle->gz, &pickle->window, err);
 	if (rc < 0)
 		return rc;
-	set_limit(pickle, stat(path, &status) == 0 ? (uint64_t)status.st_size : 0);
+	pickle->size = stat(path, &status) == 0 ? (uint64_t)status.st_size : 0;
+	set_limit(pickle, pickle->size);
 	*ret = NP_STEAL(pickle);
 	return NP_OK;
 }
@@ -910,6 +1049,11 @@ uint64_t np_pickle_trailing(const struct np_pickle *pickle)
 	return pickle->trailing;
 }
 
+uint64_t np_pickle_size(const struct np_pickle *pickle)
+{
+	return pickle->size;
+}
+
 enum np_pickled_type np_pickled_type(const struct np_pickle *pickle, np_pickled value)
 {
 	static const enum np_pickled_type types[] = {
@@ -972,11 +1116,6 @@ bool np_pickled_real(const struct np_pickle *pickle, np_pickled value, double *r
 	return true;
 }
 
-np_str np_pickled_text(np_pickled value)
-{
-	return tag_of(value) == TAG_TEXT ? (np_str)payload_of(value) : NP_STR_NONE;
-}
-
 const np_pickled *np_pickled_items(const struct np_pickle *pickle, np_pickled value,
 				   size_t *ret_count)
 {
@@ -1010,6 +1149,21 @@ bool np_pickled_pair(const struct np_pickle *pickle, np_pickled value, int64_t *
 uint64_t np_pickled_record(const struct np_pickle *pickle, np_pickled value)
 {
 	return *node_of(pickle, value) >> 1;
+}
+
+size_t np_pickled_records(const struct np_pickle *pickle, const np_pickled *items, size_t count,
+			  uint64_t *ret)
+{
+	const node *nodes = pickle->nodes.item;
+
+	for (size_t i = 0; i < count; i++) {
+		node at = has_node(items[i]) ? nodes[payload_of(items[i])] : 0;
+
+		if (!(at & 1))
+			return i;
+		ret[i] = at >> 1;
+	}
+	return count;
 }
 
 void np_pickled_settle(struct np_pickle *pickle, np_pickled value, uint64_t record)

@@ -50,16 +50,41 @@ static size_t place_of_member(const struct np_align_communicator *communicator, 
 										    : SIZE_MAX;
 }
 
+/* A rank is in a handful of communicators. */
+#define FEW_GROUPS 64
+
+/* Where nothing says it: its place among those that were seen, if that is an end of all its links.
+ */
+static bool is_end_of_links(const struct np_rank *rank, uint32_t group, int32_t local)
+{
+	bool some = false;
+
+	for (size_t i = 0; i < rank->links.count; i++) {
+		const struct np_link *link = &rank->links.item[i];
+
+		if (link->group != group || link->src < 0 || link->dst < 0)
+			continue;
+		if (link->src != local && link->dst != local)
+			return false;
+		some = true;
+	}
+	return some;
+}
+
 static uint32_t local_of(const struct split *split, uint32_t row)
 {
 	const struct np_rank *rank = rank_of_row(split, row);
 	const struct np_align_communicator *communicator = split->job->communicator;
 	size_t place = place_of_member(communicator, rank->id);
+	const uint32_t *first = &split->build->row_ops[communicator->coverage + row];
 	uint32_t group = ALIGN_NONE;
 
 	if (place != SIZE_MAX)
 		return (uint32_t)place + 1;
-	for (uint32_t i = 0; i < rank->groups.count; i++) {
+	/* All operators of the row are of its communicator; nobody looks through thousands. */
+	if (first[0] < first[1])
+		group = rank->ops.item[split->build->ops[first[0]]].group;
+	for (uint32_t i = 0; i < rank->groups.count && rank->groups.count <= FEW_GROUPS; i++) {
 		if (rank->groups.item[i].hash == communicator->hash)
 			group = i;
 	}
@@ -71,7 +96,13 @@ static uint32_t local_of(const struct split *split, uint32_t row)
 		if (link->group == group && link->src == link->dst && link->src >= 0)
 			return (uint32_t)link->src + 1;
 	}
-	return 0;
+	/* Peers that were found count those that were seen. */
+	if (!communicator->size_known)
+		return split->job->align->peers ? row + 1 : 0;
+	return split->job->coverage_count == communicator->size && group != ALIGN_NONE &&
+			       is_end_of_links(rank, group, (int32_t)row)
+		       ? row + 1
+		       : 0;
 }
 
 static uint64_t make_key(unsigned kind, uint64_t low, uint64_t high)
@@ -96,7 +127,7 @@ static uint64_t message_key(const struct split *split, uint32_t row, uint32_t in
 	} else if (peer == NP_PEERS) {
 		return split->ring ? make_key(KEY_RING, 0, 0) : make_key(KEY_ALONE, 0, row);
 	}
-	if (peer == 0 || own == 0)
+	if (peer == 0 || own == 0 || own == peer)
 		return make_key(KEY_ALONE, 0, row);
 	low = own < peer ? own : peer;
 	high = own < peer ? peer : own;

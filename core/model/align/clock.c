@@ -6,6 +6,7 @@
 #include "clock_order.h"
 
 #include "npuprof/align.h"
+#include "npuprof/map.h"
 #include "npuprof/rank.h"
 #include "npuprof/run.h"
 
@@ -14,20 +15,16 @@ struct residuals {
 	struct np_clock *clock;
 	struct clock_samples *samples;
 	np_ns *value;
-	uint32_t *first; /* by rank; one more than there are */
-	size_t count;
-	np_ns *of_hosts;   /* the same, by host … */
-	size_t *host_from; /* … from here on */
-	np_ns *of_all;     /* the same in any order */
+	size_t *first;   /* of each rank: those of a host lie beside each other */
+	uint32_t *count; /* by rank */
+	size_t total;
 };
 
 static void release_residuals(struct residuals *residuals)
 {
 	free(residuals->value);
 	free(residuals->first);
-	free(residuals->of_hosts);
-	free(residuals->host_from);
-	free(residuals->of_all);
+	free(residuals->count);
 }
 
 /* --- the list --------------------------------------------------------------------------------- */
@@ -76,7 +73,7 @@ static void count_part(void *context, size_t part)
 			continue;
 		ends = clock_ends_of(samples, instance, ranks);
 		for (size_t j = ends.from; j < ends.to; j++)
-			residuals->first[samples->rank.item[j] + 2]++;
+			residuals->count[samples->rank.item[j]]++;
 	}
 }
 
@@ -96,10 +93,33 @@ static void list_part(void *context, size_t part)
 		for (size_t j = ends.from; j < ends.to; j++) {
 			uint32_t rank = samples->rank.item[j];
 
-			residuals->value[residuals->first[rank + 1]++] =
+			residuals->value[residuals->first[rank]++] =
 				np_clock_time(residuals->clock, rank, samples->end.item[j]) -
 				instance->time;
 		}
+	}
+}
+
+static void place_rank(struct residuals *residuals, size_t rank)
+{
+	residuals->first[rank] = residuals->total;
+	residuals->total += residuals->count[rank];
+}
+
+/* Host by host, then those whose host is not known. */
+static void place_ranks(struct residuals *residuals)
+{
+	const struct np_clock *clock = residuals->clock;
+
+	for (size_t i = 0; i < clock->hosts.count; i++) {
+		const struct np_clock_host *host = &clock->hosts.item[i];
+
+		for (uint32_t j = 0; j < host->ranks; j++)
+			place_rank(residuals, clock->host_ranks[host->first + j]);
+	}
+	for (size_t i = 0; i < clock->rank_count; i++) {
+		if (clock->ranks[i].host == UINT32_MAX)
+			place_rank(residuals, i);
 	}
 }
 
@@ -109,10 +129,10 @@ static void list_residuals(struct residuals *residuals)
 
 	np_workers_run(&samples->workers, samples->parts, time_part, residuals);
 	np_workers_run(&samples->workers, samples->parts, count_part, residuals);
-	for (size_t i = 2; i < samples->ranks + 2; i++)
-		residuals->first[i] += residuals->first[i - 1];
+	place_ranks(residuals);
 	np_workers_run(&samples->workers, samples->parts, list_part, residuals);
-	residuals->count = residuals->first[samples->ranks];
+	for (size_t i = 0; i < samples->ranks; i++)
+		residuals->first[i] -= residuals->count[i];
 }
 
 /* --- what they are ---------------------------------------------------------------------------- */
@@ -130,7 +150,7 @@ static void measure_rank(void *context, size_t index)
 	struct np_clock *clock = residuals->clock;
 	struct np_clock_rank *rank = &clock->ranks[index];
 	np_ns *value = &residuals->value[residuals->first[index]];
-	size_t count = residuals->first[index + 1] - residuals->first[index];
+	size_t count = residuals->count[index];
 
 	rank->samples = (uint32_t)count;
 	rank->deviation = count && clock->method != NP_CLOCK_COLLECTIVES
@@ -141,77 +161,38 @@ static void measure_rank(void *context, size_t index)
 	set_quantiles(value, count, &rank->residual_p50, &rank->residual_p90);
 }
 
-/* Where those of each host begin. */
-static void place_hosts(struct residuals *residuals)
-{
-	const struct np_clock *clock = residuals->clock;
-	size_t before = 0;
-
-	for (size_t i = 0; i < clock->rank_count; i++) {
-		if (clock->ranks[i].host != UINT32_MAX)
-			residuals->host_from[clock->ranks[i].host] += clock->ranks[i].samples;
-	}
-	for (size_t i = 0; i < clock->hosts.count; i++) {
-		size_t own = residuals->host_from[i];
-
-		residuals->host_from[i] = before;
-		before += own;
-	}
-}
-
-static void measure_host(const struct residuals *residuals, size_t index)
-{
-	struct np_clock *clock = residuals->clock;
-	np_ns *values = &residuals->of_hosts[residuals->host_from[index]];
-	size_t count = 0;
-
-	for (size_t i = 0; i < clock->rank_count; i++) {
-		size_t own = residuals->first[i + 1] - residuals->first[i];
-
-		if (clock->ranks[i].host != index)
-			continue;
-		memcpy(&values[count], &residuals->value[residuals->first[i]],
-		       own * sizeof(*values));
-		count += own;
-	}
-	set_quantiles(values, count, &clock->hosts.item[index].residual_p50,
-		      &clock->hosts.item[index].residual_p90);
-}
-
-/* Job 0 has all of them, which takes longest; the others have a host each. */
-static void measure_hosts_and_all(void *context, size_t job)
+/* Those of its ranks lie beside each other. */
+static void measure_host(void *context, size_t index)
 {
 	const struct residuals *residuals = context;
+	struct np_clock_host *host = &residuals->clock->hosts.item[index];
+	const uint32_t *ranks = &residuals->clock->host_ranks[host->first];
+	size_t count = 0;
 
-	if (job > 0) {
-		measure_host(residuals, job - 1);
-		return;
-	}
-	memcpy(residuals->of_all, residuals->value, residuals->count * sizeof(*residuals->value));
-	set_quantiles(residuals->of_all, residuals->count, &residuals->clock->residual_p50,
-		      &residuals->clock->residual_p90);
+	for (uint32_t i = 0; i < host->ranks; i++)
+		count += residuals->count[ranks[i]];
+	set_quantiles(&residuals->value[residuals->first[ranks[0]]], count, &host->residual_p50,
+		      &host->residual_p90);
 }
 
 /* How far ends lie from those of their instances: of ranks, hosts and all. */
 static int clock_measure_residuals(struct np_clock *clock, struct clock_samples *samples,
 				   struct np_err *err)
 {
-	size_t room = samples->end.count + 1;
+	size_t ranks = clock->rank_count;
 	struct residuals residuals = { .clock = clock, .samples = samples };
 	int rc = NP_OK;
 
-	residuals.first = calloc(clock->rank_count + 2, sizeof(*residuals.first));
-	residuals.host_from = calloc(clock->hosts.count + 1, sizeof(*residuals.host_from));
-	residuals.value = malloc(room * sizeof(*residuals.value));
-	residuals.of_hosts = malloc(room * sizeof(*residuals.of_hosts));
-	residuals.of_all = malloc(room * sizeof(*residuals.of_all));
-	if (residuals.first && residuals.host_from && residuals.value && residuals.of_hosts &&
-	    residuals.of_all) {
+	residuals.first = calloc(ranks + 1, sizeof(*residuals.first));
+	residuals.count = calloc(ranks + 1, sizeof(*residuals.count));
+	residuals.value = malloc((samples->end.count + 1) * sizeof(*residuals.value));
+	if (residuals.first && residuals.count && residuals.value) {
 		list_residuals(&residuals);
-		np_workers_run(&samples->workers, clock->rank_count, measure_rank, &residuals);
-		place_hosts(&residuals);
-		np_workers_run(&samples->workers, 1 + clock->hosts.count, measure_hosts_and_all,
-			       &residuals);
+		/* Each puts those before it into another order, and takes them all the same. */
+		np_workers_run(&samples->workers, ranks, measure_rank, &residuals);
+		np_workers_run(&samples->workers, clock->hosts.count, measure_host, &residuals);
+		set_quantiles(residuals.value, residuals.total, &clock->residual_p50,
+			      &clock->residual_p90);
 	} else {
 		rc = np_fail_nomem(err, "clocks");
 	}
@@ -229,6 +210,7 @@ void np_clock_free(struct np_clock *clock)
 	if (!clock)
 		return;
 	np_vec_release(&clock->hosts);
+	free(clock->host_ranks);
 	free(clock->ranks);
 	free(clock->knots);
 	free(clock);
@@ -306,29 +288,65 @@ np_ns clock_quantile(np_ns *values, size_t count, double share)
 
 /* --- hosts ------------------------------------------------------------------------------------ */
 
+static int add_host(struct np_clock *clock, const struct np_rank *rank, struct np_numbers *known,
+		    uint32_t *ret, struct np_err *err)
+{
+	struct np_clock_host *host = np_vec_add(&clock->hosts, err);
+
+	if (!host)
+		return NP_E_NOMEM;
+	host->uid = rank->host_uid;
+	host->name = rank->host_name;
+	*ret = (uint32_t)(clock->hosts.count - 1);
+	return np_numbers_add(known, rank->host_uid, *ret, err);
+}
+
+/* The ranks of each, beside each other. */
+static int list_hosts(struct np_clock *clock, struct np_err *err)
+{
+	uint32_t before = 0;
+
+	clock->host_ranks = malloc((clock->rank_count + 1) * sizeof(*clock->host_ranks));
+	if (!clock->host_ranks)
+		return np_fail_nomem(err, "clocks");
+	for (size_t i = 0; i < clock->hosts.count; i++) {
+		clock->hosts.item[i].first = before;
+		before += clock->hosts.item[i].ranks;
+		clock->hosts.item[i].ranks = 0;
+	}
+	for (uint32_t i = 0; i < clock->rank_count; i++) {
+		struct np_clock_host *host;
+
+		if (clock->ranks[i].host == UINT32_MAX)
+			continue;
+		host = &clock->hosts.item[clock->ranks[i].host];
+		clock->host_ranks[host->first + host->ranks++] = i;
+	}
+	return NP_OK;
+}
+
 static int find_hosts(const struct np_run *run, struct np_clock *clock, struct np_err *err)
 {
-	for (size_t i = 0; i < clock->rank_count; i++) {
+	struct np_numbers known = { 0 }; /* hosts, by their names' numbers */
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < clock->rank_count && rc == NP_OK; i++) {
 		const struct np_rank *rank = run->ranks[i];
-		struct np_clock_host *host;
-		uint32_t found = 0;
+		uint32_t found;
 
 		clock->ranks[i].host = UINT32_MAX;
 		if (!rank || rank->host_uid == NP_STR_NONE)
 			continue;
-		while (found < clock->hosts.count && clock->hosts.item[found].uid != rank->host_uid)
-			found++;
-		if (found == clock->hosts.count) {
-			host = np_vec_add(&clock->hosts, err);
-			if (!host)
-				return NP_E_NOMEM;
-			host->uid = rank->host_uid;
-			host->name = rank->host_name;
-		}
+		found = np_numbers_get(&known, rank->host_uid);
+		if (found == NP_MAP_NONE)
+			rc = add_host(clock, rank, &known, &found, err);
+		if (rc < 0)
+			break;
 		clock->hosts.item[found].ranks++;
 		clock->ranks[i].host = found;
 	}
-	return NP_OK;
+	np_numbers_release(&known);
+	return rc == NP_OK ? list_hosts(clock, err) : rc;
 }
 
 /* --- ranks of a host -------------------------------------------------------------------------- */
@@ -337,13 +355,14 @@ static int find_hosts(const struct np_run *run, struct np_clock *clock, struct n
 static np_ns middle_of_capture(const struct np_run *run, const struct np_clock *clock,
 			       uint32_t host)
 {
+	const struct np_clock_host *own = &clock->hosts.item[host];
 	np_ns first = NP_NS_MAX;
 	np_ns last = -NP_NS_MAX;
 
-	for (size_t i = 0; i < run->sources.count; i++) {
-		const struct np_rank *rank = run->ranks[i];
+	for (uint32_t i = 0; i < own->ranks; i++) {
+		const struct np_rank *rank = run->ranks[clock->host_ranks[own->first + i]];
 
-		if (!rank || rank->ops.count == 0 || clock->ranks[i].host != host)
+		if (!rank || rank->ops.count == 0)
 			continue;
 		first = rank->ops.item[0].start < first ? rank->ops.item[0].start : first;
 		last = rank->ops.item[rank->ops.count - 1].end > last
@@ -363,10 +382,11 @@ static void compare_ranks(struct np_clock *clock, uint32_t index, np_ns at, np_n
 
 	if (clock->residual_p50 != NP_UNKNOWN && clock->residual_p50 > limit / OFF_RESIDUAL)
 		limit = clock->residual_p50 * OFF_RESIDUAL;
-	for (size_t i = 0; i < clock->rank_count; i++) {
-		const struct np_clock_rank *rank = &clock->ranks[i];
+	for (uint32_t i = 0; i < host->ranks; i++) {
+		const struct np_clock_rank *rank =
+			&clock->ranks[clock->host_ranks[host->first + i]];
 
-		if (rank->host != index || (first && rank->component != first->component))
+		if (first && rank->component != first->component)
 			continue;
 		first = first ? first : rank;
 		scratch[count++] = np_clock_offset(rank, at);
@@ -375,10 +395,10 @@ static void compare_ranks(struct np_clock *clock, uint32_t index, np_ns at, np_n
 		return;
 	host->offset = clock_quantile(scratch, count, 0.5);
 	host->drift = first->drift;
-	for (size_t i = 0; i < clock->rank_count; i++) {
-		struct np_clock_rank *rank = &clock->ranks[i];
+	for (uint32_t i = 0; i < host->ranks; i++) {
+		struct np_clock_rank *rank = &clock->ranks[clock->host_ranks[host->first + i]];
 
-		if (rank->host != index || rank->component != first->component || count < 2)
+		if (rank->component != first->component || count < 2)
 			continue;
 		if (clock->method == NP_CLOCK_COLLECTIVES && rank->samples > 0)
 			rank->deviation = np_clock_offset(rank, at) - host->offset;
@@ -406,25 +426,33 @@ static uint32_t first_loaded(const struct np_run *run)
 
 /* --- the manifest ----------------------------------------------------------------------------- */
 
-static const struct np_manifest_host *host_of(const struct np_manifest *manifest, int32_t rank)
+/* The host of each rank of the run, as the manifest numbers them; NP_MAP_NONE for none. */
+static int find_manifest_hosts(const struct np_run *run, const struct np_manifest *manifest,
+			       uint32_t *ret, struct np_err *err)
 {
-	for (size_t i = 0; i < manifest->ranks.count; i++) {
-		if (manifest->ranks.item[i].rank == rank)
-			return &manifest->hosts.item[manifest->ranks.item[i].host];
+	struct np_numbers known = { 0 };
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < manifest->ranks.count && rc == NP_OK; i++) {
+		uint64_t rank = (uint64_t)manifest->ranks.item[i].rank;
+
+		if (np_numbers_get(&known, rank) == NP_MAP_NONE)
+			rc = np_numbers_add(&known, rank, manifest->ranks.item[i].host, err);
 	}
-	return NULL;
+	for (size_t i = 0; i < run->sources.count && rc == NP_OK; i++)
+		ret[i] = run->ranks[i] ? np_numbers_get(&known, (uint64_t)run->ranks[i]->id)
+				       : NP_MAP_NONE;
+	np_numbers_release(&known);
+	return rc;
 }
 
 /* It is of use only if it tells the clock of every rank: half of it would split the run. */
-static bool manifest_tells(const struct np_run *run, const struct np_manifest *manifest)
+static bool manifest_tells(const struct np_run *run, const struct np_manifest *manifest,
+			   const uint32_t *hosts)
 {
 	for (size_t i = 0; i < run->sources.count; i++) {
-		const struct np_manifest_host *host;
-
-		if (!run->ranks[i])
-			continue;
-		host = host_of(manifest, run->ranks[i]->id);
-		if (!host || host->knot_count == 0)
+		if (run->ranks[i] &&
+		    (hosts[i] == NP_MAP_NONE || manifest->hosts.item[hosts[i]].knot_count == 0))
 			return false;
 	}
 	return true;
@@ -440,46 +468,71 @@ static double drift_of(const struct np_manifest_host *host)
 	       (double)(last->local - host->knots->local);
 }
 
-static int use_manifest(const struct np_run *run, const struct np_manifest *manifest,
-			struct np_clock *clock, struct np_err *err)
+/* The knots of all hosts, and where those of each begin. */
+static void take_knots(const struct np_manifest *manifest, struct np_clock *clock,
+		       size_t *ret_first)
 {
-	size_t total = 0;
 	size_t used = 0;
 
-	for (size_t i = 0; i < manifest->hosts.count; i++)
-		total += manifest->hosts.item[i].knot_count;
-	free(clock->knots);
-	clock->knots = calloc(total + 1, sizeof(*clock->knots));
-	if (!clock->knots)
-		return np_fail_nomem(err, "clocks");
-	clock->method = NP_CLOCK_MANIFEST;
-	/* Ranks that could not be loaded, and none of its hosts, have the last one, which is
-	 * nothing. */
-	for (size_t i = 0; i < clock->rank_count; i++) {
-		clock->ranks[i].knots = &clock->knots[total];
-		clock->ranks[i].knot_count = 1;
-	}
 	for (size_t i = 0; i < manifest->hosts.count; i++) {
 		const struct np_manifest_host *host = &manifest->hosts.item[i];
 
+		ret_first[i] = used;
 		if (host->knot_count == 0)
 			continue;
 		memcpy(&clock->knots[used], host->knots, host->knot_count * sizeof(*host->knots));
 		if (host->uncertainty > clock->uncertainty)
 			clock->uncertainty = host->uncertainty;
-		for (size_t j = 0; j < clock->rank_count; j++) {
-			struct np_clock_rank *rank = &clock->ranks[j];
-
-			if (!run->ranks[j] || host_of(manifest, run->ranks[j]->id) != host)
-				continue;
-			rank->knots = &clock->knots[used];
-			rank->knot_count = host->knot_count;
-			rank->drift = drift_of(host);
-			rank->component = first_loaded(run);
-		}
 		used += host->knot_count;
 	}
+}
+
+static int use_manifest(const struct np_run *run, const struct np_manifest *manifest,
+			const uint32_t *hosts, struct np_clock *clock, struct np_err *err)
+{
+	uint32_t root = first_loaded(run);
+	size_t *first = calloc(manifest->hosts.count + 1, sizeof(*first));
+	size_t total = 0;
+
+	for (size_t i = 0; i < manifest->hosts.count; i++)
+		total += manifest->hosts.item[i].knot_count;
+	free(clock->knots);
+	clock->knots = calloc(total + 1, sizeof(*clock->knots));
+	if (!clock->knots || !first) {
+		free(first);
+		return np_fail_nomem(err, "clocks");
+	}
+	clock->method = NP_CLOCK_MANIFEST;
+	take_knots(manifest, clock, first);
+	for (size_t i = 0; i < clock->rank_count; i++) {
+		struct np_clock_rank *rank = &clock->ranks[i];
+
+		/* Ranks that could not be loaded have the last one, which is nothing. */
+		rank->knots = &clock->knots[total];
+		rank->knot_count = 1;
+		if (hosts[i] == NP_MAP_NONE)
+			continue;
+		rank->knots = &clock->knots[first[hosts[i]]];
+		rank->knot_count = manifest->hosts.item[hosts[i]].knot_count;
+		rank->drift = drift_of(&manifest->hosts.item[hosts[i]]);
+		rank->component = root;
+	}
+	free(first);
 	return NP_OK;
+}
+
+/* Take the clocks from the manifest if it has them all. */
+static int try_manifest(const struct np_run *run, const struct np_manifest *manifest,
+			struct np_clock *clock, struct np_err *err)
+{
+	uint32_t *hosts = malloc((run->sources.count + 1) * sizeof(*hosts));
+	int rc = hosts ? find_manifest_hosts(run, manifest, hosts, err)
+		       : np_fail_nomem(err, "clocks");
+
+	if (rc == NP_OK && manifest_tells(run, manifest, hosts))
+		rc = use_manifest(run, manifest, hosts, clock, err);
+	free(hosts);
+	return rc;
 }
 
 /* --- everything ------------------------------------------------------------------------------- */
@@ -565,6 +618,24 @@ static int count_violations(const struct np_align *align, size_t threads, struct
 	return rc;
 }
 
+/* From the manifest, from collectives, from messages. */
+static int find_clocks(const struct np_align *align, const struct np_manifest *manifest,
+		       struct clock_samples *samples, size_t threads, struct np_clock *clock,
+		       struct np_err *err)
+{
+	int rc = manifest ? try_manifest(align->run, manifest, clock, err) : NP_OK;
+
+	if (rc < 0)
+		return rc;
+	if (clock->method == NP_CLOCK_MANIFEST)
+		return count_violations(align, threads, clock, err);
+	if (samples->instances.count == 0)
+		return relate_by_messages(align, samples, threads, clock, err);
+	clock->method = NP_CLOCK_COLLECTIVES;
+	rc = clock_fit(align, samples, clock, err);
+	return rc == NP_OK ? clock_settle(align, samples, threads, clock, err) : rc;
+}
+
 static int build(const struct np_align *align, const struct np_manifest *manifest, bool raw,
 		 size_t threads, struct np_clock **ret, struct np_err *err)
 {
@@ -580,17 +651,8 @@ static int build(const struct np_align *align, const struct np_manifest *manifes
 	if (raw) {
 		relate_all(align, clock);
 		rc = count_violations(align, threads, clock, err);
-	} else if (manifest && manifest_tells(align->run, manifest)) {
-		rc = use_manifest(align->run, manifest, clock, err);
-		if (rc == NP_OK)
-			rc = count_violations(align, threads, clock, err);
-	} else if (samples.instances.count > 0) {
-		clock->method = NP_CLOCK_COLLECTIVES;
-		rc = clock_fit(align, &samples, clock, err);
-		if (rc == NP_OK)
-			rc = clock_settle(align, &samples, threads, clock, err);
 	} else {
-		rc = relate_by_messages(align, &samples, threads, clock, err);
+		rc = find_clocks(align, manifest, &samples, threads, clock, err);
 	}
 	if (rc == NP_OK)
 		rc = report(align, &samples, clock, err);

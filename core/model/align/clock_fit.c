@@ -54,29 +54,44 @@ static void clock_set_limit(struct clock_line *line)
 		line->limit = CLOCK_TRIM_LEAST;
 }
 
-/* What drift to expect of each rank, from the ranks of its host. */
+static void add_up_host(const struct clock_fit *fit, uint32_t index)
+{
+	const struct np_clock_host *host = &fit->clock->hosts.item[index];
+	struct clock_mean *mean = &fit->hosts[index];
+
+	*mean = (struct clock_mean){ .known = true };
+	for (uint32_t i = 0; i < host->ranks; i++) {
+		const struct clock_line *line =
+			&fit->lines[fit->clock->host_ranks[host->first + i]];
+
+		if (!line->placed)
+			continue;
+		mean->sum += line->drift;
+		mean->count++;
+	}
+}
+
+/* What drift to expect of a rank, from the ranks of its host, which are added up once. */
+static void expect_drift(const struct clock_fit *fit, uint32_t rank)
+{
+	uint32_t host = fit->clock->ranks[rank].host;
+	struct clock_line *line = &fit->lines[rank];
+	struct clock_mean *mean = host == UINT32_MAX ? NULL : &fit->hosts[host];
+	bool others;
+
+	if (mean && !mean->known)
+		add_up_host(fit, host);
+	/* A rank alone on its host would be held where it happens to be. */
+	others = mean && mean->count > (line->placed ? 1 : 0);
+	line->expected = others ? mean->sum / mean->count : 0;
+	line->give = others ? PRIOR_HOST_DRIFT : PRIOR_DRIFT;
+}
+
 static void clock_expect_drifts(const struct clock_fit *fit)
 {
-	const struct np_clock_rank *ranks = fit->clock->ranks;
-	size_t count = fit->clock->rank_count;
-
 	memset(fit->hosts, 0, (fit->clock->hosts.count + 1) * sizeof(*fit->hosts));
-	for (size_t i = 0; i < count; i++) {
-		if (!fit->lines[i].placed || ranks[i].host == UINT32_MAX)
-			continue;
-		fit->hosts[ranks[i].host].sum += fit->lines[i].drift;
-		fit->hosts[ranks[i].host].count++;
-	}
-	for (size_t i = 0; i < count; i++) {
-		struct clock_line *line = &fit->lines[i];
-		const struct clock_mean *host =
-			ranks[i].host == UINT32_MAX ? NULL : &fit->hosts[ranks[i].host];
-		/* A rank alone on its host would be held where it happens to be. */
-		bool others = host && host->count > (line->placed ? 1 : 0);
-
-		line->expected = others ? host->sum / host->count : 0;
-		line->give = others ? PRIOR_HOST_DRIFT : PRIOR_DRIFT;
-	}
+	for (uint32_t i = 0; i < fit->clock->rank_count; i++)
+		expect_drift(fit, i);
 }
 
 /*
@@ -163,6 +178,24 @@ static void each_new(struct clock_fit *fit, uint32_t communicator,
 	}
 }
 
+/* Likewise, of those ranks of a communicator that are to be placed. */
+static void expect_new_drifts(const struct clock_fit *fit, uint32_t communicator)
+{
+	const struct np_align_communicator *own = &fit->align->communicators.item[communicator];
+	const struct np_coverage *rows = &fit->align->coverage.item[own->coverage];
+
+	for (uint32_t i = 0; i < own->observed; i++) {
+		uint32_t host = fit->clock->ranks[rows[i].rank].host;
+
+		if (host != UINT32_MAX)
+			fit->hosts[host].known = false;
+	}
+	for (uint32_t i = 0; i < own->observed; i++) {
+		if (!fit->lines[rows[i].rank].placed)
+			expect_drift(fit, rows[i].rank);
+	}
+}
+
 static void begin_line(struct clock_line *line)
 {
 	clock_clear_line(line);
@@ -200,7 +233,7 @@ static void expand(struct clock_fit *fit, uint32_t communicator)
 	for (uint32_t i = samples->communicator_first[communicator];
 	     i < samples->communicator_first[communicator + 1]; i++)
 		clock_time_instance(fit, &samples->instances.item[i], 1, clock_scratch(samples, 0));
-	clock_expect_drifts(fit);
+	expect_new_drifts(fit, communicator);
 	each_new(fit, communicator, begin_line);
 	pass_new(fit, communicator, PASS_FIT);
 	each_new(fit, communicator, solve_if_met);
@@ -221,17 +254,60 @@ static bool has_new(const struct clock_fit *fit, uint32_t communicator)
 	return false;
 }
 
-static void touch(struct clock_fit *fit, uint32_t rank)
+/* --- what can be reached: communicators, that with the most instances on top ------------------ */
+
+static void sink(struct clock_fit *fit, size_t at)
 {
-	for (uint32_t i = fit->row_first[rank]; i < fit->row_first[rank + 1]; i++)
-		fit->touched[fit->align->coverage.item[fit->rows[i]].communicator] = true;
+	for (;;) {
+		size_t child = 2 * at + 1;
+		uint32_t moved = fit->reached[at];
+
+		if (child >= fit->reached_count)
+			return;
+		if (child + 1 < fit->reached_count && fit->reached[child + 1] < fit->reached[child])
+			child++;
+		if (moved <= fit->reached[child])
+			return;
+		fit->reached[at] = fit->reached[child];
+		fit->reached[child] = moved;
+		at = child;
+	}
 }
 
-/* Gives whether there was one that was not adopted yet. */
-static bool adopt_placed(struct clock_fit *fit, uint32_t communicator, uint32_t component)
+static void reach(struct clock_fit *fit, uint32_t communicator)
+{
+	size_t at = fit->reached_count++;
+	uint32_t place = fit->place[communicator];
+
+	for (; at > 0 && fit->reached[(at - 1) / 2] > place; at = (at - 1) / 2)
+		fit->reached[at] = fit->reached[(at - 1) / 2];
+	fit->reached[at] = place;
+}
+
+static uint32_t take_reached(struct clock_fit *fit)
+{
+	uint32_t place = fit->reached[0];
+
+	fit->reached[0] = fit->reached[--fit->reached_count];
+	sink(fit, 0);
+	return fit->order[place];
+}
+
+static void touch(struct clock_fit *fit, uint32_t rank)
+{
+	for (uint32_t i = fit->row_first[rank]; i < fit->row_first[rank + 1]; i++) {
+		uint32_t communicator = fit->align->coverage.item[fit->rows[i]].communicator;
+
+		if (fit->touched[communicator])
+			continue;
+		fit->touched[communicator] = true;
+		reach(fit, communicator);
+	}
+}
+
+static void adopt_placed(struct clock_fit *fit, uint32_t communicator, uint32_t component)
 {
 	const struct np_align_communicator *own = &fit->align->communicators.item[communicator];
-	bool adopted = false;
 
 	for (uint32_t i = 0; i < own->observed; i++) {
 		uint32_t rank = fit->align->coverage.item[own->coverage + i].rank;
@@ -240,31 +316,21 @@ static bool adopt_placed(struct clock_fit *fit, uint32_t communicator, uint32_t 
 			continue;
 		fit->clock->ranks[rank].component = component;
 		touch(fit, rank);
-		adopted = true;
 	}
-	return adopted;
 }
 
 /* Place everything that can be reached from one rank. */
 static void clock_grow(struct clock_fit *fit, uint32_t root, uint32_t component)
 {
-	size_t count = fit->align->communicators.count;
-
 	fit->lines[root].placed = true;
 	fit->clock->ranks[root].component = component;
 	touch(fit, root);
-	for (size_t i = 0; i < count;) {
-		uint32_t communicator = fit->order[i];
+	while (fit->reached_count > 0) {
+		uint32_t communicator = take_reached(fit);
 
-		if (!fit->touched[communicator] || fit->done[communicator]) {
-			i++;
-			continue;
-		}
-		fit->done[communicator] = true;
 		if (has_new(fit, communicator))
 			expand(fit, communicator);
-		/* A new rank may reach one that has more instances. */
-		i = adopt_placed(fit, communicator, component) ? 0 : i + 1;
+		adopt_placed(fit, communicator, component);
 	}
 }
 
@@ -399,8 +465,9 @@ static bool drift_agrees(const struct clock_line *line, double drift)
 	return apart * apart * sxx <= 16 * 1.25 * 1.25 * noise * noise;
 }
 
-static void share_drift(const struct clock_fit *fit, uint32_t host)
+static void share_drift(const struct clock_fit *fit, const struct np_clock_host *host)
 {
+	const uint32_t *ranks = &fit->clock->host_ranks[host->first];
 	double sum = 0;
 	double weight = 0;
 	double median;
@@ -409,22 +476,21 @@ static void share_drift(const struct clock_fit *fit, uint32_t host)
 		median = weight > 0 ? sum / weight : 0;
 		sum = 0;
 		weight = 0;
-		for (size_t i = 0; i < fit->clock->rank_count; i++) {
-			const struct clock_line *line = &fit->lines[i];
+		for (uint32_t i = 0; i < host->ranks; i++) {
+			const struct clock_line *line = &fit->lines[ranks[i]];
 
-			if (fit->clock->ranks[i].host != host || line->n < 2 ||
-			    (pass > 0 && !drift_agrees(line, median)))
+			if (line->n < 2 || (pass > 0 && !drift_agrees(line, median)))
 				continue;
 			sum += line->drift * line->sxx;
 			weight += line->sxx;
 		}
 	}
 	median = weight > 0 ? sum / weight : 0;
-	for (size_t i = 0; i < fit->clock->rank_count; i++) {
-		struct clock_line *line = &fit->lines[i];
+	for (uint32_t i = 0; i < host->ranks; i++) {
+		struct clock_line *line = &fit->lines[ranks[i]];
 		double at_zero;
 
-		if (fit->clock->ranks[i].host != host || line->n < 2 || !drift_agrees(line, median))
+		if (line->n < 2 || !drift_agrees(line, median))
 			continue;
 		line->drift = median;
 		at_zero = (line->sy - median * line->sx) / line->n;
@@ -433,16 +499,16 @@ static void share_drift(const struct clock_fit *fit, uint32_t host)
 }
 
 /* Ranks of a host in different components have nothing to do with each other. */
-static bool is_of_one_component(const struct np_clock *clock, uint32_t host)
+static bool is_of_one_component(const struct np_clock *clock, const struct np_clock_host *host)
 {
 	uint32_t component = NP_CLOCK_ALONE;
 
-	for (size_t i = 0; i < clock->rank_count; i++) {
-		if (clock->ranks[i].host != host)
-			continue;
-		if (component != NP_CLOCK_ALONE && clock->ranks[i].component != component)
+	for (uint32_t i = 0; i < host->ranks; i++) {
+		uint32_t own = clock->ranks[clock->host_ranks[host->first + i]].component;
+
+		if (component != NP_CLOCK_ALONE && own != component)
 			return false;
-		component = clock->ranks[i].component;
+		component = own;
 	}
 	return component != NP_CLOCK_ALONE;
 }
@@ -478,11 +544,12 @@ static int prepare(struct clock_fit *fit, struct np_err *err)
 	fit->row_first = calloc(ranks + 2, sizeof(*fit->row_first));
 	fit->rows = malloc((align->coverage.count + 1) * sizeof(*fit->rows));
 	fit->touched = calloc(communicators + 1, sizeof(*fit->touched));
-	fit->done = calloc(communicators + 1, sizeof(*fit->done));
+	fit->reached = malloc((communicators + 1) * sizeof(*fit->reached));
+	fit->place = malloc((communicators + 1) * sizeof(*fit->place));
 	fit->order = malloc((communicators + 1) * sizeof(*fit->order));
 	fit->hosts = calloc(fit->clock->hosts.count + 1, sizeof(*fit->hosts));
 	if (!fit->hosts || !fit->lines || !fit->row_first || !fit->rows || !fit->touched ||
-	    !fit->done || !fit->order)
+	    !fit->reached || !fit->place || !fit->order)
 		return np_fail_nomem(err, "clocks");
 	for (size_t i = 0; i < align->coverage.count; i++)
 		fit->row_first[align->coverage.item[i].rank + 2]++;
@@ -501,6 +568,8 @@ static int prepare(struct clock_fit *fit, struct np_err *err)
 		fit->order[i] = (uint32_t)i;
 	if (communicators > 0)
 		qsort_r(fit->order, communicators, sizeof(*fit->order), by_samples, fit);
+	for (size_t i = 0; i < communicators; i++)
+		fit->place[fit->order[i]] = (uint32_t)i;
 	return NP_OK;
 }
 
@@ -536,9 +605,9 @@ int clock_fit(const struct np_align *align, struct clock_samples *samples, struc
 				clock_grow(&fit, (uint32_t)i, (uint32_t)i);
 		}
 		refine(&fit);
-		for (uint32_t i = 0; i < clock->hosts.count; i++) {
-			if (is_of_one_component(clock, i))
-				share_drift(&fit, i);
+		for (size_t i = 0; i < clock->hosts.count; i++) {
+			if (is_of_one_component(clock, &clock->hosts.item[i]))
+				share_drift(&fit, &clock->hosts.item[i]);
 		}
 		anchor(&fit);
 	}
@@ -546,7 +615,8 @@ int clock_fit(const struct np_align *align, struct clock_samples *samples, struc
 	free(fit.row_first);
 	free(fit.rows);
 	free(fit.touched);
-	free(fit.done);
+	free(fit.reached);
+	free(fit.place);
 	free(fit.order);
 	free(fit.hosts);
 	return rc;

@@ -95,6 +95,7 @@ struct clock_line {
 struct clock_mean {
 	double sum;
 	double count;
+	bool known;
 };
 
 struct clock_fit {
@@ -105,9 +106,11 @@ struct clock_fit {
 	/* Rows of the coverage by rank. */
 	uint32_t *row_first;
 	uint32_t *rows;
-	bool *touched; /* by communicator */
-	bool *done;
-	uint32_t *order; /* communicators, most instances first */
+	bool *touched;     /* by communicator */
+	uint32_t *order;   /* communicators, most instances first */
+	uint32_t *place;   /* of a communicator in that */
+	uint32_t *reached; /* places of those that touch what is placed: a heap */
+	size_t reached_count;
 	struct clock_mean *hosts;
 };
 

@@ -59,25 +59,27 @@ struct clock_pass settle_pass(const struct clock_settling *work)
 /* --- hosts and recorded clocks ---------------------------------------------------------------- */
 
 /* One clock for the ranks of a host that are of one component. */
-static void set_host(struct clock_settling *work, uint32_t host, uint32_t component)
+static void set_host(struct clock_settling *work, const struct np_clock_host *host,
+		     uint32_t component)
 {
 	const struct clock_map *fitted = work->maps[SETTLE_FITTED];
+	const uint32_t *ranks = &work->clock->host_ranks[host->first];
 	np_ns at = 0;
 	double drift = 0;
 	size_t count = 0;
 	np_ns offset;
 
-	for (size_t i = 0; i < work->ranks; i++) {
-		if (work->clock->ranks[i].host != host || !settle_is_of(work, i, component))
+	for (uint32_t i = 0; i < host->ranks; i++) {
+		if (!settle_is_of(work, ranks[i], component))
 			continue;
-		at = count == 0 ? fitted[i].local : at;
-		work->scratch[count++] = clock_map_ahead(&fitted[i], at);
-		drift += fitted[i].drift;
+		at = count == 0 ? fitted[ranks[i]].local : at;
+		work->scratch[count++] = clock_map_ahead(&fitted[ranks[i]], at);
+		drift += fitted[ranks[i]].drift;
 	}
 	offset = settle_middle(work, count);
-	for (size_t i = 0; i < work->ranks; i++) {
-		if (work->clock->ranks[i].host == host && settle_is_of(work, i, component))
-			work->maps[SETTLE_HOSTS][i] =
+	for (uint32_t i = 0; i < host->ranks; i++) {
+		if (settle_is_of(work, ranks[i], component))
+			work->maps[SETTLE_HOSTS][ranks[i]] =
 				(struct clock_map){ at, offset, drift / (double)count };
 	}
 }
@@ -89,15 +91,16 @@ void settle_set_kinds(struct clock_settling *work)
 	for (size_t i = 0; i < work->ranks; i++)
 		work->maps[SETTLE_RECORDED][i] =
 			(struct clock_map){ .local = work->maps[SETTLE_FITTED][i].local };
-	for (uint32_t i = 0; i < work->ranks; i++) {
-		const struct np_clock_rank *rank = &work->clock->ranks[i];
-		bool first = rank->host != UINT32_MAX && rank->component != NP_CLOCK_ALONE;
+	for (size_t i = 0; i < work->clock->hosts.count; i++) {
+		const struct np_clock_host *host = &work->clock->hosts.item[i];
 
-		for (uint32_t j = i; j-- > 0 && first;)
-			first = work->clock->ranks[j].host != rank->host ||
-				!settle_is_of(work, j, rank->component);
-		if (first)
-			set_host(work, rank->host, rank->component);
+		for (uint32_t j = 0; j < host->ranks; j++) {
+			uint32_t rank = work->clock->host_ranks[host->first + j];
+			uint32_t component = work->clock->ranks[rank].component;
+
+			if (component != NP_CLOCK_ALONE && settle_before(work, host, j) == j)
+				set_host(work, host, component);
+		}
 	}
 	settle_anchor(work, work->maps[SETTLE_HOSTS]);
 }
@@ -152,13 +155,32 @@ static np_ns lead(const struct clock_settling *work, enum clock_kind kind, size_
 /* What the clocks found and those of a kind are apart in the middle of a component. */
 static np_ns apart_of(const struct clock_settling *work, enum clock_kind kind, uint32_t component)
 {
-	size_t count = 0;
+	const uint32_t *ranks = &work->members[work->first[component]];
+	size_t count = work->first[component + 1] - work->first[component];
 
-	for (size_t i = 0; i < work->ranks; i++) {
-		if (settle_is_of(work, i, component))
-			work->scratch[count++] = lead(work, SETTLE_FITTED, i) - lead(work, kind, i);
-	}
+	for (size_t i = 0; i < count; i++)
+		work->scratch[i] = lead(work, SETTLE_FITTED, ranks[i]) - lead(work, kind, ranks[i]);
 	return settle_middle(work, count);
+}
+
+/* The ranks of each component, by its first one. */
+static void list_components(struct clock_settling *work)
+{
+	memset(work->first, 0, (work->ranks + 2) * sizeof(*work->first));
+	for (size_t i = 0; i < work->ranks; i++) {
+		uint32_t component = work->clock->ranks[i].component;
+
+		if (component != NP_CLOCK_ALONE)
+			work->first[component + 2]++;
+	}
+	for (size_t i = 2; i < work->ranks + 2; i++)
+		work->first[i] += work->first[i - 1];
+	for (uint32_t i = 0; i < work->ranks; i++) {
+		uint32_t component = work->clock->ranks[i].component;
+
+		if (component != NP_CLOCK_ALONE)
+			work->members[work->first[component + 1]++] = i;
+	}
 }
 
 /* One or two ends always agree with a clock that was found from them. */
@@ -177,17 +199,16 @@ static size_t mark_moved(struct clock_settling *work, enum clock_kind kind)
 
 	memset(work->flag, 0, work->ranks * sizeof(*work->flag));
 	for (uint32_t root = 0; root < work->ranks; root++) {
-		np_ns apart = settle_is_of(work, root, root) ? apart_of(work, kind, root) : 0;
+		np_ns apart = apart_of(work, kind, root);
 
-		for (size_t i = 0; i < work->ranks && settle_is_of(work, root, root); i++) {
+		for (uint32_t j = work->first[root]; j < work->first[root + 1]; j++) {
+			uint32_t i = work->members[j];
 			np_ns own = lead(work, SETTLE_FITTED, i) - lead(work, kind, i) - apart;
 
-			work->flag[i] |= settle_is_of(work, i, root) &&
-					 (own > SETTLE_SAME_NS || own < -SETTLE_SAME_NS);
+			work->flag[i] = own > SETTLE_SAME_NS || own < -SETTLE_SAME_NS;
+			moved += work->flag[i];
 		}
 	}
-	for (size_t i = 0; i < work->ranks; i++)
-		moved += work->flag[i];
 	return moved;
 }
 
@@ -227,13 +248,12 @@ static int worst_of(const struct clock_settling *work, enum clock_kind kind, np_
 static void put_back(struct clock_settling *work, enum clock_kind kind)
 {
 	for (uint32_t root = 0; root < work->ranks; root++) {
-		np_ns apart;
+		np_ns apart = apart_of(work, kind, root);
 
-		if (!settle_is_of(work, root, root))
-			continue;
-		apart = apart_of(work, kind, root);
-		for (size_t i = 0; i < work->ranks; i++) {
-			if (!settle_is_of(work, i, root) || !work->flag[i])
+		for (uint32_t j = work->first[root]; j < work->first[root + 1]; j++) {
+			uint32_t i = work->members[j];
+
+			if (!work->flag[i])
 				continue;
 			work->tried[i] = work->maps[kind][i];
 			work->tried[i].offset += apart;
@@ -246,6 +266,7 @@ int settle_leave_idle(struct clock_settling *work, struct np_err *err)
 	static const enum clock_kind kinds[] = { SETTLE_RECORDED, SETTLE_HOSTS };
 	int rc = NP_OK;
 
+	list_components(work);
 	measure_distances(work, work->maps[SETTLE_FITTED], work->distance[0]);
 	for (size_t i = 0; i < NP_COUNT(kinds) && rc == NP_OK; i++) {
 		size_t moved = mark_moved(work, kinds[i]);

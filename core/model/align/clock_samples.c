@@ -3,6 +3,7 @@
 #include "clock_fit.h"
 
 #include "npuprof/align.h"
+#include "npuprof/order.h"
 
 /* Samples of one communicator. */
 #define MOST_SAMPLES 512
@@ -183,11 +184,9 @@ struct clock_range clock_ends_of(const struct clock_samples *samples,
 	const uint32_t *rank = samples->rank.item;
 	struct clock_range ends = { instance->first, instance->first + instance->count };
 
-	if (rank[ends.to - 1] < ranks.from)
-		ends.from = ends.to;
-	while (ends.from < ends.to && rank[ends.from] < ranks.from)
-		ends.from++;
-	while (ends.to > ends.from && rank[ends.to - 1] >= ranks.to)
-		ends.to--;
+	if (rank[ends.from] < ranks.from)
+		ends.from = np_lower_bound(i, ends.from, ends.to, rank[i] >= ranks.from);
+	if (ends.from < ends.to && rank[ends.to - 1] >= ranks.to)
+		ends.to = np_lower_bound(i, ends.from, ends.to, rank[i] >= ranks.to);
 	return ends;
 }

@@ -130,16 +130,16 @@ static double torn_hosts(const struct clock_settling *work)
 	double sum = 0;
 
 	for (size_t i = 0; i < work->clock->hosts.count; i++) {
+		const struct np_clock_host *host = &work->clock->hosts.item[i];
 		double ends = 0;
-		size_t count = 0;
 
-		for (size_t j = 0; j < work->ranks; j++) {
-			if (work->clock->ranks[j].host != i)
-				continue;
-			ends += work->ends[j];
-			work->scratch[count++] = work->moved[j];
+		for (uint32_t j = 0; j < host->ranks; j++) {
+			uint32_t rank = work->clock->host_ranks[host->first + j];
+
+			ends += work->ends[rank];
+			work->scratch[j] = work->moved[rank];
 		}
-		sum += count > 0 ? spread(work, count) * (1 + ends / (double)count) : 0;
+		sum += host->ranks > 0 ? spread(work, host->ranks) * (1 + ends / host->ranks) : 0;
 	}
 	return sum;
 }
@@ -192,16 +192,17 @@ static int correct_units(struct clock_settling *work, enum clock_kind kind,
 /* The first rank of its host and component stands for a rank. */
 static void set_units(const struct clock_settling *work, bool hosts)
 {
-	for (uint32_t i = 0; i < work->ranks; i++) {
-		const struct np_clock_rank *rank = &work->clock->ranks[i];
-
+	for (uint32_t i = 0; i < work->ranks; i++)
 		work->unit[i] = i;
-		for (uint32_t j = i; j-- > 0 && hosts && rank->host != UINT32_MAX;) {
-			if (work->clock->ranks[j].host != rank->host ||
-			    !settle_is_of(work, j, rank->component))
-				continue;
-			work->unit[i] = work->unit[j];
-			break;
+	for (size_t i = 0; hosts && i < work->clock->hosts.count; i++) {
+		const struct np_clock_host *host = &work->clock->hosts.item[i];
+		const uint32_t *ranks = &work->clock->host_ranks[host->first];
+
+		for (uint32_t j = 0; j < host->ranks; j++) {
+			uint32_t before = settle_before(work, host, j);
+
+			if (before < j)
+				work->unit[ranks[j]] = work->unit[ranks[before]];
 		}
 	}
 }
@@ -273,10 +274,12 @@ static bool allocate(struct clock_settling *work)
 	work->moved = calloc(ranks, sizeof(*work->moved));
 	work->further = calloc(ranks, sizeof(*work->further));
 	work->unit = calloc(ranks, sizeof(*work->unit));
+	work->first = calloc(ranks + 1, sizeof(*work->first));
+	work->members = calloc(ranks, sizeof(*work->members));
 	work->flag = calloc(ranks, sizeof(*work->flag));
 	return done && work->best && work->tried && work->distance[0] && work->distance[1] &&
 	       work->ends && work->scratch && work->moved && work->further && work->unit &&
-	       work->flag;
+	       work->first && work->members && work->flag;
 }
 
 static void release(struct clock_settling *work)
@@ -292,6 +295,8 @@ static void release(struct clock_settling *work)
 	free(work->moved);
 	free(work->further);
 	free(work->unit);
+	free(work->first);
+	free(work->members);
 	free(work->flag);
 }
 

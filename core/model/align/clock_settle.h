@@ -32,15 +32,31 @@ struct clock_settling {
 	double *distance[2]; /* mean of a rank's ends from those of their instances */
 	uint32_t *ends;      /* that it is the mean of: the weight of a clock */
 	np_ns *scratch;
-	np_ns *moved;   /* corrections, all together … */
-	np_ns *further; /* … and those that are being looked for */
-	uint32_t *unit; /* what is moved as one: the first rank of a host */
+	np_ns *moved;    /* corrections, all together … */
+	np_ns *further;  /* … and those that are being looked for */
+	uint32_t *unit;  /* what is moved as one: the first rank of a host */
+	uint32_t *first; /* by component, of its members */
+	uint32_t *members;
 	bool *flag;
 };
 
 static inline bool settle_is_of(const struct clock_settling *work, size_t rank, uint32_t component)
 {
 	return work->clock->ranks[rank].component == component;
+}
+
+/* Which rank of a host is the last of its component before the index-th; index for none. */
+static inline uint32_t settle_before(const struct clock_settling *work,
+				     const struct np_clock_host *host, uint32_t index)
+{
+	const uint32_t *ranks = &work->clock->host_ranks[host->first];
+	uint32_t component = work->clock->ranks[ranks[index]].component;
+
+	for (uint32_t i = index; i-- > 0;) {
+		if (settle_is_of(work, ranks[i], component))
+			return i;
+	}
+	return index;
 }
 
 /* The middle of the first n values of the scratch; 0 without any. */

@@ -341,6 +341,17 @@ static int read_everything(struct detail_load *load)
 	return rc;
 }
 
+static void see_serving(struct np_detail *detail)
+{
+	for (size_t i = 0; i < detail->kernels.count; i++) {
+		struct np_kernel *kernel = &detail->kernels.item[i];
+		const char *name = np_detail_text(detail, kernel->name);
+
+		kernel->serves = name && vendor_is_communication_kernel(
+						 (struct np_slice){ name, strlen(name) });
+	}
+}
+
 static void note_oddities(struct detail_load *load)
 {
 	if (load->impossible_times)
@@ -373,10 +384,12 @@ int np_detail_load(const struct np_run *run, size_t index, unsigned wants, struc
 	if (!load.detail)
 		return np_fail_nomem(load.err, rank->path);
 	rc = read_everything(&load);
+	np_numbers_release(&load.settings);
 	if (rc < 0) {
 		np_detail_free(load.detail);
 		return rc;
 	}
+	see_serving(load.detail);
 	note_oddities(&load);
 	*ret = load.detail;
 	return NP_OK;

@@ -17,6 +17,7 @@
 #include "npuprof/detail.h"
 #include "npuprof/idmap.h"
 #include "npuprof/json.h"
+#include "npuprof/map.h"
 #include "npuprof/text.h"
 
 struct detail_load {
@@ -31,6 +32,7 @@ struct detail_load {
 	bool db_used;           /* tasks and calls came from the database: no text repeats them */
 	bool kernels_from_text; /* their connections are in the trace */
 	size_t impossible_times;
+	struct np_numbers settings; /* their names */
 };
 
 /* Sections that are rows of the framework, or columns of them: who fills one fills all. */

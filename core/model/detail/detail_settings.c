@@ -10,13 +10,10 @@
 /* --- settings -------------------------------------------------------------------------------- */
 
 /* The first that has a setting wins: the database before the files beside it. */
-static bool is_known(const struct np_detail *detail, np_str name)
+static int know(struct detail_load *load, np_str name, bool *ret_known)
 {
-	for (size_t i = 0; i < detail->settings.count; i++) {
-		if (detail->settings.item[i].name == name)
-			return true;
-	}
-	return false;
+	*ret_known = np_numbers_get(&load->settings, name) != NP_MAP_NONE;
+	return *ret_known ? NP_OK : np_numbers_add(&load->settings, name, 0, load->err);
 }
 
 int detail_add_setting_text(struct detail_load *load, const char *name, const char *value,
@@ -24,10 +21,13 @@ int detail_add_setting_text(struct detail_load *load, const char *name, const ch
 {
 	struct np_detail *detail = load->detail;
 	struct np_setting *setting;
+	bool known = false;
 	np_str id;
 	int rc = np_strtab_add(detail->strings, name, strlen(name), &id, load->err);
 
-	if (rc < 0 || is_known(detail, id))
+	if (rc == NP_OK)
+		rc = know(load, id, &known);
+	if (rc < 0 || known)
 		return rc;
 	setting = np_vec_add(&detail->settings, load->err);
 	if (!setting)

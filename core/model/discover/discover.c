@@ -4,6 +4,7 @@
 
 #include "discover_files.h"
 
+#include "npuprof/map.h"
 #include "npuprof/notes.h"
 #include "npuprof/run.h"
 #include "npuprof/text.h"
@@ -25,7 +26,9 @@ struct visited {
 struct walk {
 	struct np_run *run;
 	struct np_err *err;
+	const char *root; /* the directory given */
 	NP_VEC(struct visited) visited;
+	struct np_map places;   /* → visited */
 	NP_VEC(char *) results; /* directories of earlier results that were passed by */
 	size_t directories;
 	size_t without_data; /* rank directories without a database */
@@ -53,26 +56,45 @@ int discover_names(struct np_run *run, const char *path, struct np_names *ret, s
 	return NP_OK;
 }
 
+static uint64_t hash_visited(const struct visited *each)
+{
+	return np_map_mix(np_map_mix(0, (uint64_t)each->device), (uint64_t)each->inode);
+}
+
+/* A directory that is looked for among those visited. */
+struct wanted_directory {
+	const struct walk *walk;
+	struct visited is;
+};
+
+static bool is_wanted(const void *what, uint32_t value)
+{
+	const struct wanted_directory *wanted = what;
+	const struct visited *each = &wanted->walk->visited.item[value];
+
+	return each->device == wanted->is.device && each->inode == wanted->is.inode;
+}
+
 /* Symbolic links are followed, so a directory may be met again: once is enough. */
 static int visit(struct walk *walk, const char *path, bool *ret_new)
 {
+	struct wanted_directory wanted;
 	struct visited *slot;
 	struct stat status;
 
 	*ret_new = false;
 	if (stat(path, &status) < 0)
 		return NP_OK;
-	for (size_t i = 0; i < walk->visited.count; i++) {
-		if (walk->visited.item[i].device == status.st_dev &&
-		    walk->visited.item[i].inode == status.st_ino)
-			return NP_OK;
-	}
+	wanted = (struct wanted_directory){ walk, { status.st_dev, status.st_ino } };
+	if (np_map_find(&walk->places, hash_visited(&wanted.is), is_wanted, &wanted) != NP_MAP_NONE)
+		return NP_OK;
 	slot = np_vec_add(&walk->visited, walk->err);
 	if (!slot)
 		return NP_E_NOMEM;
-	*slot = (struct visited){ status.st_dev, status.st_ino };
+	*slot = wanted.is;
 	*ret_new = true;
-	return NP_OK;
+	return np_map_add(&walk->places, hash_visited(slot), (uint32_t)(walk->visited.count - 1),
+			  walk->err);
 }
 
 /* Raw data and results hold no ranks, and raw data may hold many thousand files. */
@@ -135,6 +157,11 @@ static int walk_children(struct walk *walk, const char *path, const struct np_na
 		child = np_join_path(path, names->list.item[i]);
 		if (!child)
 			return np_fail_nomem(walk->err, path);
+		/* A loop: what was given is below it. */
+		if (np_is_directory(child) && np_leads_above(walk->root, child)) {
+			free(child);
+			continue;
+		}
 		if (np_is_directory(child) && depth < MAX_DEPTH)
 			rc = walk_directory(walk, child, depth + 1);
 		else if (np_is_directory(child))
@@ -217,7 +244,6 @@ static int walk_root(struct walk *walk, const char *root)
 	struct stat status;
 	char **slot;
 	bool alone;
-	int rc;
 
 	if (stat(root, &status) < 0)
 		return np_fail(walk->err, NP_E_USAGE, "'%s' is not a directory and no file: %s",
@@ -233,8 +259,8 @@ static int walk_root(struct walk *walk, const char *root)
 		walk->directories++;
 		return discover_take_cluster(walk->run, *slot, &walk->without_data, walk->err);
 	}
-	rc = walk_directory(walk, *slot, alone ? ALONE : 0);
-	return rc;
+	walk->root = *slot;
+	return walk_directory(walk, *slot, alone ? ALONE : 0);
 }
 
 /* No profiles, but what somebody made of some: better than nothing. */
@@ -279,6 +305,7 @@ int np_discover(struct np_run *run, const char *const *roots, size_t root_count,
 		free(walk.results.item[i]);
 	np_vec_release(&walk.results);
 	np_vec_release(&walk.visited);
+	np_map_release(&walk.places);
 	if (rc == NP_OK && run->sources.count == 0)
 		rc = nothing_found(&walk, roots[0], err);
 	if (rc == NP_OK)

@@ -330,6 +330,11 @@ static int find_outputs(struct np_run *run, const char *output, const struct np_
 				    "'%s' stands beside '%s', which is of the rank that"
 				    " profiler_info names",
 				    name, chosen);
+		else if (!chosen && file_name_was_rank_db(name))
+			np_note_add(&run->notes, NP_NOTE_SKIPPED,
+				    source->rank < 0 ? NP_NO_RANK : source->rank, output,
+				    "rank database",
+				    "'%s' has a name from which no rank can be read", name);
 		else
 			rc = discover_find_fixed(output, name, source, err);
 	}

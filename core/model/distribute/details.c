@@ -45,6 +45,7 @@ struct np_details {
 
 /* --- the leader -----------------------------------------------------------------------------  */
 
+/* What only tables show of a rank may be packed, and is not told: details do not rest on it. */
 static void put_item(struct np_bytes_writer *order, const struct item *item)
 {
 	const struct np_summary summary = { .source = item->run->sources.item[item->index],

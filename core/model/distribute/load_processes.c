@@ -109,11 +109,12 @@ struct mail {
 	NP_VEC(struct load_message) list;
 	size_t bytes;
 	const struct np_run *run;
+	const struct np_load_options *options;
 	struct load_outcome *outcomes;
 };
 
-static void take_message(const struct load_message *message, struct np_strtab *strings,
-			 struct load_outcome *ret)
+static void take_message(const struct load_message *message, const struct np_load_options *options,
+			 struct np_strtab *strings, struct load_outcome *ret)
 {
 	struct np_bytes_reader reader = { .at = message->bytes };
 	struct np_summary summary = { 0 };
@@ -133,7 +134,7 @@ static void take_message(const struct load_message *message, struct np_strtab *s
 	else
 		(void)np_fail(&ret->err, summary.failure, "%s", summary.failure_text);
 	np_summary_release(&summary);
-	load_pack(ret);
+	load_pack(options, ret);
 }
 
 static void open_message(void *context, size_t index)
@@ -141,7 +142,7 @@ static void open_message(void *context, size_t index)
 	struct mail *mail = context;
 	const struct load_message *message = &mail->list.item[index];
 
-	take_message(message, mail->run->strings, &mail->outcomes[message->index]);
+	take_message(message, mail->options, mail->run->strings, &mail->outcomes[message->index]);
 }
 
 static void open_mail(struct mail *mail, const struct np_workers *workers)
@@ -186,7 +187,7 @@ static void wait_for(const struct np_procs *procs, int from, struct load_watch *
 int load_gather(struct np_run *run, const struct np_load_options *options, const uint32_t *owner,
 		struct load_watch *watch, struct load_outcome *outcomes, struct np_err *err)
 {
-	struct mail mail = { .run = run, .outcomes = outcomes };
+	struct mail mail = { .run = run, .options = options, .outcomes = outcomes };
 	int rc = NP_OK;
 
 	for (int from = 1; from < options->procs->size; from++) {

@@ -31,7 +31,7 @@ static void load_one(void *context, size_t index)
 	/* A failure stays with the rank: outcomes are read when all are done. */
 	load_gate_enter(&job->gate, source);
 	load_source(job->options, source, job->run->strings, &job->outcomes[at]);
-	load_pack(&job->outcomes[at]);
+	load_pack(job->options, &job->outcomes[at]);
 	load_gate_leave(&job->gate, source);
 	load_count_add(&job->watch->mine, source);
 }

@@ -148,14 +148,20 @@ void load_source(const struct np_load_options *options, const struct np_source_f
 		load_files(source, strings, ret);
 }
 
-void load_pack(struct load_outcome *outcome)
+void load_pack(const struct np_load_options *options, struct load_outcome *outcome)
 {
 	struct np_rank *rank = outcome->rank;
+	int rc = NP_OK;
 
-	if (!rank || !rank->kernel_sums)
+	if (!rank)
 		return;
-	if (np_kernel_sums_pack(rank->kernel_sums, &rank->packed_sums, &outcome->err) < 0)
+	if (options->packed_rows)
+		rc = np_rank_pack_rows(rank, &outcome->err);
+	if (rc == NP_OK && rank->kernel_sums) {
+		rc = np_kernel_sums_pack(rank->kernel_sums, &rank->packed_sums, &outcome->err);
+		if (rc == NP_OK)
+			np_kernel_sums_freep(&rank->kernel_sums);
+	}
+	if (rc < 0)
 		np_rank_freep(&outcome->rank);
-	else
-		np_kernel_sums_freep(&rank->kernel_sums);
 }

@@ -68,7 +68,7 @@ void load_source(const struct np_load_options *options, const struct np_source_f
 		 struct np_strtab *strings, struct load_outcome *ret);
 
 /* The rank is to be kept: in as little memory as can be. Without memory for it there is none. */
-void load_pack(struct load_outcome *outcome);
+void load_pack(const struct np_load_options *options, struct load_outcome *outcome);
 
 /* --- other processes ----------------------------------------------------------------------------
  */

@@ -4,7 +4,7 @@
 
 #include "npuprof/activity.h"
 #include "npuprof/buf.h"
-#include "npuprof/idmap.h"
+#include "npuprof/order.h"
 
 #include <math.h>
 
@@ -59,28 +59,70 @@ static np_ns computing_until(const struct np_activity *activity,
 	return sum;
 }
 
-/* What starts where the window of a step reached into the next is counted in both by databases. */
-static void find_twice(struct load_coverage *coverage, const struct np_rank *rank)
+/*
+ * How far the window of a step reached into the next: streams overlap by less than a step. What
+ * lies further away was moved there by damage.
+ */
+static np_ns past_of(const struct np_rank *rank, size_t step)
 {
+	const struct np_step *own = &rank->steps.item[step];
+
+	if (own->host_begin != NP_UNKNOWN && own->host_end != NP_UNKNOWN &&
+	    own->past / 2 > own->host_end - own->host_begin)
+		return 0;
+	return own->past;
+}
+
+/* Where the windows of steps reached into the next, begin (or end) of all of them, ascending. */
+static size_t windows_of(const struct np_rank *rank, bool ends, np_ns *ret)
+{
+	size_t count = 0;
+
 	for (size_t i = 0; i + 1 < rank->steps.count; i++) {
-		np_ns begin = rank->steps.item[i + 1].begin;
-		np_ns past = rank->steps.item[i].past;
-
-		if (past <= 0)
-			continue;
-		for (size_t j = 0; j < rank->activity.cells.count; j++) {
-			if (rank->times.item[j].step == i + 1)
-				coverage->twice[COMPUTING] += computing_until(
-					&rank->activity, &rank->activity.cells.item[j],
-					begin + past);
-		}
-		for (size_t j = 0; j < rank->ops.count; j++) {
-			const struct np_comm_op *op = &rank->ops.item[j];
-
-			if (op->start >= begin && op->start - begin < past)
-				coverage->twice[COMMUNICATION] += op->end - op->start;
-		}
+		if (past_of(rank, i) > 0)
+			ret[count++] =
+				rank->steps.item[i + 1].begin + (ends ? past_of(rank, i) : 0);
 	}
+	qsort(ret, count, sizeof(*ret), np_by_int64);
+	return count;
+}
+
+/* So many of them are not after this time. */
+static size_t reached(const np_ns *list, size_t count, np_ns time)
+{
+	return np_lower_bound(i, (size_t)0, count, list[i] > time);
+}
+
+/* What starts where the window of a step reached into the next is counted in both by databases. */
+static int find_twice(struct load_coverage *coverage, const struct np_rank *rank,
+		      struct np_err *err)
+{
+	np_ns *begins = malloc(2 * (rank->steps.count + 1) * sizeof(*begins));
+	np_ns *ends = begins ? begins + rank->steps.count + 1 : NULL;
+	size_t count;
+
+	if (!begins)
+		return np_fail_nomem(err, "steps");
+	count = windows_of(rank, false, begins);
+	(void)windows_of(rank, true, ends);
+	for (size_t i = 0; i < rank->activity.cells.count && count > 0; i++) {
+		uint32_t step = rank->times.item[i].step;
+		np_ns past = step > 0 && step < rank->steps.count ? past_of(rank, step - 1) : 0;
+
+		if (past > 0)
+			coverage->twice[COMPUTING] +=
+				computing_until(&rank->activity, &rank->activity.cells.item[i],
+						rank->steps.item[step].begin + past);
+	}
+	for (size_t i = 0; i < rank->ops.count && count > 0; i++) {
+		const struct np_comm_op *op = &rank->ops.item[i];
+
+		coverage->twice[COMMUNICATION] += (np_ns)(reached(begins, count, op->start) -
+							  reached(ends, count, op->start)) *
+						  (op->end - op->start);
+	}
+	free(begins);
+	return NP_OK;
 }
 
 /* Σ of kernels that ran on one kind of core. */
@@ -111,26 +153,13 @@ static np_ns sum_ops(const struct np_rank *rank)
 
 static int see_times(struct np_seen *seen, const struct np_rank *rank, struct np_err *err)
 {
-	NP_CLEANUP(np_idmap_freep) struct np_idmap *places = np_idmap_new();
-	bool first = seen->steps.count == 0;
-	int rc = places ? NP_OK : np_fail_nomem(err, "steps");
+	int rc = NP_OK;
 
 	for (size_t i = 0; i < rank->times.count && rc == NP_OK; i++) {
 		const struct np_step_time *time = &rank->times.item[i];
-		np_str id = rank->steps.item[time->step].id;
-		struct np_seen_step *slot;
 
-		/* Where nothing was seen before, nobody need look through all for a new one. */
-		if (first && np_idmap_get(places, (int64_t)id) == NP_IDMAP_NONE) {
-			slot = np_vec_add(&seen->steps, err);
-			if (!slot)
-				return NP_E_NOMEM;
-			slot->id = id;
-			rc = np_idmap_set(places, (int64_t)id, (uint32_t)(seen->steps.count - 1),
-					  err);
-		}
-		if (rc == NP_OK)
-			rc = np_seen_add(seen, id, time->computing, time->communication, err);
+		rc = np_seen_add(seen, rank->steps.item[time->step].id, time->computing,
+				 time->communication, err);
 	}
 	return rc;
 }
@@ -154,7 +183,8 @@ int load_coverage_see(struct load_coverage *coverage, enum np_file file, struct 
 		seen->ops = sum_ops(fresh);
 	if (file == NP_FILE_RANK_DB) {
 		seen->may_be_kernels = sum_kernels(fresh, strings, "AI_CPU");
-		find_twice(coverage, fresh);
+		if (rc == NP_OK)
+			rc = find_twice(coverage, fresh, err);
 	}
 	if (fresh->table_seen && !coverage->seen[NP_FILE_KERNELS])
 		coverage->seen[NP_FILE_KERNELS] = NP_STEAL(fresh->table_seen);
@@ -166,24 +196,29 @@ int load_coverage_see(struct load_coverage *coverage, enum np_file file, struct 
 /* What a file holds of the steps that another has, and what that says. */
 struct file_comparison {
 	np_ns held[QUANTITIES];  /* in steps of both */
+	np_ns due[QUANTITIES];   /* of that, where the other file has it too */
 	np_ns extra[QUANTITIES]; /* in steps that only the first has */
 	np_ns said[QUANTITIES];
 	size_t steps;
 	bool whole; /* steps are not the same: the whole file was taken */
 };
 
+/*
+ * What a step has above this share of what the other file says of it is no part of another
+ * step: times that were moved are missing where they belong.
+ */
+#define STEP_SURPLUS 1.25
+
 static np_ns of(const struct np_seen_step *step, enum quantity which)
 {
 	return which == COMPUTING ? step->computing : step->communication;
 }
 
-static const struct np_seen_step *find_step(const struct np_seen *seen, np_str id)
+static np_ns least(np_ns own, np_ns theirs)
 {
-	for (size_t i = 0; i < seen->steps.count; i++) {
-		if (seen->steps.item[i].id == id)
-			return &seen->steps.item[i];
-	}
-	return NULL;
+	np_ns most = (np_ns)((double)theirs * STEP_SURPLUS) + LEAST_NS;
+
+	return theirs > 0 && own > most ? most : own;
 }
 
 static struct file_comparison compare(const struct np_seen *file, const struct np_seen *other)
@@ -192,18 +227,19 @@ static struct file_comparison compare(const struct np_seen *file, const struct n
 
 	for (size_t i = 0; i < other->steps.count; i++) {
 		const struct np_seen_step *theirs = &other->steps.item[i];
-		const struct np_seen_step *own = find_step(file, theirs->id);
+		const struct np_seen_step *own = np_seen_find(file, theirs->id);
 
 		found.whole = found.whole && !own;
 		for (enum quantity q = 0; q < QUANTITIES; q++) {
 			found.said[q] += of(theirs, q);
 			found.held[q] += own ? of(own, q) : 0;
+			found.due[q] += own ? least(of(own, q), of(theirs, q)) : 0;
 		}
 	}
 	for (size_t i = 0; i < file->steps.count; i++) {
 		const struct np_seen_step *own = &file->steps.item[i];
 
-		if (find_step(other, own->id))
+		if (np_seen_find(other, own->id))
 			continue;
 		for (enum quantity q = 0; q < QUANTITIES; q++)
 			found.extra[q] += of(own, q);
@@ -212,6 +248,8 @@ static struct file_comparison compare(const struct np_seen *file, const struct n
 	if (found.whole) {
 		found.held[COMPUTING] = known(file->kernels);
 		found.held[COMMUNICATION] = known(file->ops);
+		found.due[COMPUTING] = found.held[COMPUTING];
+		found.due[COMMUNICATION] = found.held[COMMUNICATION];
 		found.extra[COMPUTING] = 0;
 		found.extra[COMMUNICATION] = 0;
 	}
@@ -232,12 +270,15 @@ static double share_of(np_ns held, np_ns said, size_t steps)
 static double covers(const struct load_coverage *coverage, enum np_file file,
 		     const struct file_comparison *found, enum quantity which)
 {
-	np_ns held = found->held[which];
+	np_ns held = found->due[which];
 
 	if (file == NP_FILE_RANK_DB)
 		held += coverage->twice[which];
 	if (which == COMPUTING && file == NP_FILE_TRACE)
 		held += coverage->seen[file]->may_be_kernels;
+	/* Step times of databases count them, those of text do not. */
+	if (which == COMPUTING)
+		held += coverage->seen[file]->serving;
 	return share_of(held, found->said[which], found->steps);
 }
 
@@ -414,6 +455,7 @@ static enum np_file steps_beside(const struct load_coverage *coverage, enum np_f
 struct worst {
 	enum quantity which;
 	double share;
+	bool moved; /* it has as much, in other steps */
 };
 
 static int put_partial(struct judgement *judgement, enum np_file file, const char *against,
@@ -430,7 +472,7 @@ static int judge_less(struct judgement *judgement, enum np_file file, enum np_fi
 	const char *against = name_of(judgement->source, steps);
 
 	/* The step times say too much: what is used agrees with a third. */
-	if (is_supported(coverage, file, less.which) &&
+	if (!less.moved && is_supported(coverage, file, less.which) &&
 	    !are_steps_supported(coverage, file, steps, less.which))
 		return put(judgement, steps, name_of(judgement->source, file), 1 / less.share,
 			   false, err);
@@ -482,17 +524,17 @@ static int judge_by_steps(struct judgement *judgement, enum np_file file, enum n
 {
 	const struct load_coverage *coverage = judgement->coverage;
 	struct file_comparison found = compare(coverage->seen[file], coverage->seen[steps]);
-	struct worst less = { COMPUTING, 1 };
-	struct worst more = { COMPUTING, 1 };
+	struct worst less = { COMPUTING, 1, false };
+	struct worst more = { COMPUTING, 1, false };
 
 	for (enum quantity q = 0; q < QUANTITIES; q++) {
 		double held = covers(coverage, file, &found, q);
 		double said = is_covered(coverage, file, &found, q);
 
 		if (held < less.share)
-			less = (struct worst){ q, held };
+			less = (struct worst){ q, held, found.due[q] < found.held[q] };
 		if (said < more.share)
-			more = (struct worst){ q, said };
+			more = (struct worst){ q, said, false };
 	}
 	if (less.share < NP_COVERAGE_WHOLE)
 		return judge_less(judgement, file, steps, less, err);
@@ -511,9 +553,9 @@ static int judge_by_sums(struct judgement *judgement, enum np_file file, struct 
 	double ops = 1;
 
 	if (coverage->statistic != NP_UNKNOWN && seen->kernels != NP_UNKNOWN)
-		kernels =
-			share_of(seen->kernels + (file == NP_FILE_TRACE ? seen->may_be_kernels : 0),
-				 coverage->statistic, 1);
+		kernels = share_of(seen->kernels + seen->serving +
+					   (file == NP_FILE_TRACE ? seen->may_be_kernels : 0),
+				   coverage->statistic, 1);
 	if (listed_ops(coverage) != NP_UNKNOWN)
 		ops = share_of(known(seen->ops), listed_ops(coverage), 1);
 	if (kernels < NP_COVERAGE_WHOLE || ops < NP_COVERAGE_WHOLE)

@@ -183,15 +183,28 @@ static int take_exposed(struct np_rank *to, const struct np_rank *from, struct n
 	return rc;
 }
 
-static void take_group_names(struct np_rank *to, const struct np_rank *from)
+static int take_group_names(struct np_rank *to, const struct np_rank *from, struct np_err *err)
 {
-	for (size_t i = 0; i < to->groups.count; i++) {
-		for (size_t j = 0; j < from->groups.count; j++) {
-			if (to->groups.item[i].hash == from->groups.item[j].hash &&
-			    to->groups.item[i].name == NP_STR_NONE)
-				to->groups.item[i].name = from->groups.item[j].name;
-		}
+	struct np_numbers names = { 0 };
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < from->groups.count && rc == NP_OK; i++) {
+		const struct np_group *group = &from->groups.item[i];
+
+		if (group->name != NP_STR_NONE &&
+		    np_numbers_get(&names, group->hash) == NP_MAP_NONE)
+			rc = np_numbers_add(&names, group->hash, group->name, err);
 	}
+	for (size_t i = 0; i < to->groups.count && rc == NP_OK; i++) {
+		struct np_group *group = &to->groups.item[i];
+		uint32_t name = group->name == NP_STR_NONE ? np_numbers_get(&names, group->hash)
+							   : NP_MAP_NONE;
+
+		if (name != NP_MAP_NONE)
+			group->name = name;
+	}
+	np_numbers_release(&names);
+	return rc;
 }
 
 /* The one communicator of `from` with these last three digits, or NULL. */
@@ -222,8 +235,10 @@ static void complete_hashes(struct np_rank *rank, const struct np_rank *from)
 		if (group->hash >= 1000 || group->name != NP_STR_NONE)
 			continue;
 		full = group_ending(from, group->hash);
-		if (full)
-			group->hash = full->hash;
+		if (!full)
+			continue;
+		group->hash = full->hash;
+		np_rank_forget_places(rank);
 	}
 }
 
@@ -641,7 +656,8 @@ static int join_measures(struct np_rank *rank, struct np_rank *fresh, const char
 	if (rc == NP_OK && rank->exposed_source == NP_FROM_NOTHING)
 		rc = take_exposed(rank, fresh, err);
 	give_device(rank);
-	take_group_names(rank, fresh);
+	if (rc == NP_OK)
+		rc = take_group_names(rank, fresh, err);
 	np_notes_move(&rank->notes, &fresh->notes);
 	return rc;
 }

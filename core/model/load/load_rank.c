@@ -194,6 +194,8 @@ static int read_file(struct np_rank *rank, size_t index, const struct np_source_
 	rc = load_coverage_see(coverage, readers[index].file, fresh, strings, err);
 	if (rc < 0)
 		return rc;
+	if (coverage->seen[readers[index].file]->serving > rank->serving)
+		rank->serving = coverage->seen[readers[index].file]->serving;
 	return np_load_join(rank, fresh, source->file[readers[index].file], strings, err);
 }
 
@@ -412,6 +414,7 @@ int np_load_rank(const struct np_source_files *source, struct np_strtab *strings
 			"has tasks of %zu devices: steps are measured on each of them, operators are"
 			" matched over ranks as if they were of one",
 			rank->device_count);
+	np_rank_forget_places(rank);
 	*ret = NP_STEAL(rank);
 	return NP_OK;
 }

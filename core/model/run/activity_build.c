@@ -211,6 +211,30 @@ static bool takes(const struct np_share *share, np_leaf leaf, np_ns ns)
 	return share->leaf == leaf && ns <= UINT32_MAX - share->ns;
 }
 
+/* So many are looked through; of more a map knows the first of each leaf. */
+#define MANY_SHARES 64
+
+/* The first share of the leaf in the last segment; NP_MAP_NONE where there is none. */
+static uint32_t first_share(struct np_activity_builder *build, size_t first, np_leaf leaf)
+{
+	const struct np_activity *activity = build->activity;
+
+	if (build->placed <= first) {
+		np_numbers_release(&build->places);
+		build->places = (struct np_numbers){ 0 };
+		build->placed = first;
+	}
+	while (build->placed < activity->shares.count) {
+		uint64_t key = activity->shares.item[build->placed].leaf;
+
+		if (np_numbers_get(&build->places, key) == NP_MAP_NONE &&
+		    np_numbers_add(&build->places, key, (uint32_t)build->placed, NULL) < 0)
+			return NP_MAP_NONE;
+		build->placed++;
+	}
+	return np_numbers_get(&build->places, leaf);
+}
+
 /* The share of the last segment that can take so much more; NULL when there is none. */
 static struct np_share *find_share(struct np_activity_builder *build, np_leaf leaf, np_ns ns)
 {
@@ -221,6 +245,16 @@ static struct np_share *find_share(struct np_activity_builder *build, np_leaf le
 	if (*known >= first && *known < activity->shares.count &&
 	    takes(&activity->shares.item[*known], leaf, ns))
 		return &activity->shares.item[*known];
+	if (activity->shares.count - first > MANY_SHARES) {
+		size_t place = first_share(build, first, leaf);
+
+		if (place == NP_MAP_NONE)
+			return NULL;
+		if (takes(&activity->shares.item[place], leaf, ns)) {
+			*known = (uint32_t)place;
+			return &activity->shares.item[place];
+		}
+	}
 	for (size_t i = activity->shares.count; i > first; i--) {
 		if (!takes(&activity->shares.item[i - 1], leaf, ns))
 			continue;
@@ -819,6 +853,7 @@ void np_activity_builder_free(struct np_activity_builder *build)
 		return;
 	for (int i = 0; i < LAYERS; i++)
 		np_vec_release(&build->layer[i].own);
+	np_numbers_release(&build->places);
 	np_vec_release(&build->cuts);
 	np_vec_release(&build->nexts);
 	np_vec_release(&build->starts);

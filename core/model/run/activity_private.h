@@ -6,6 +6,7 @@
  */
 
 #include "npuprof/activity.h"
+#include "npuprof/map.h"
 
 /* Tasks of one kind, cut so that none overlaps another. */
 struct activity_layer {
@@ -56,6 +57,8 @@ struct np_activity_builder {
 	struct np_activity *activity;
 	struct np_err *err;
 	uint32_t known[KNOWN_LEAVES]; /* share, by the leaf's last bits */
+	struct np_numbers places; /* leaf → its first share, of the last segment if it has many */
+	size_t placed;            /* shares that `places` knows end here; 0: none */
 	struct activity_layer layer[LAYERS];
 	const struct np_spans *loading;
 	size_t next_loading;

@@ -37,7 +37,7 @@ bool np_rank_has(const struct np_rank *rank, enum np_data what)
 	case NP_DATA_INTERVALS:
 		return rank->activity.cells.count > 0;
 	case NP_DATA_SIZES:
-		return rank->sizes_known && rank->bands.count > 0;
+		return rank->sizes_known && np_rank_band_count(rank) > 0;
 	case NP_DATA_MEMORY:
 		return rank->memory.count > 0;
 	case NP_DATA_FREQUENCY:

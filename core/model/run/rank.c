@@ -28,10 +28,41 @@ struct np_rank *np_rank_new(int32_t id, const char *path)
 	return rank;
 }
 
+/*
+ * A rank is in a handful of communicators and has a few steps, which are looked through. Where
+ * there are more than that, maps know the first of them.
+ */
+#define FEW 16
+
+struct np_rank_places {
+	struct np_numbers groups;
+	struct np_numbers steps;
+	size_t groups_placed;
+	size_t steps_placed;
+};
+
+void np_rank_forget_places(struct np_rank *rank)
+{
+	if (!rank->places)
+		return;
+	np_numbers_release(&rank->places->groups);
+	np_numbers_release(&rank->places->steps);
+	free(rank->places);
+	rank->places = NULL;
+}
+
+static int need_places(struct np_rank *rank, struct np_err *err)
+{
+	if (!rank->places)
+		rank->places = calloc(1, sizeof(*rank->places));
+	return rank->places ? NP_OK : np_fail_nomem(err, "a rank");
+}
+
 void np_rank_free(struct np_rank *rank)
 {
 	if (!rank)
 		return;
+	np_rank_forget_places(rank);
 	np_vec_release(&rank->steps);
 	np_vec_release(&rank->times);
 	np_vec_release(&rank->whole);
@@ -41,6 +72,7 @@ void np_rank_free(struct np_rank *rank)
 	np_vec_release(&rank->long_times);
 	np_vec_release(&rank->bands);
 	np_vec_release(&rank->links);
+	free(rank->packed_rows);
 	np_vec_release(&rank->transfers);
 	np_vec_release(&rank->comm_steps);
 	np_vec_release(&rank->kernels);
@@ -134,24 +166,35 @@ void np_seen_free(struct np_seen *seen)
 	if (!seen)
 		return;
 	np_vec_release(&seen->steps);
+	np_numbers_release(&seen->places);
 	free(seen);
+}
+
+const struct np_seen_step *np_seen_find(const struct np_seen *seen, np_str step)
+{
+	uint32_t place = np_numbers_get(&seen->places, step);
+
+	return place == NP_MAP_NONE ? NULL : &seen->steps.item[place];
 }
 
 int np_seen_add(struct np_seen *seen, np_str step, np_ns computing, np_ns communication,
 		struct np_err *err)
 {
-	struct np_seen_step *slot = NULL;
+	uint32_t place = np_numbers_get(&seen->places, step);
+	struct np_seen_step *slot;
 
-	for (size_t i = seen->steps.count; i > 0 && !slot; i--) {
-		if (seen->steps.item[i - 1].id == step)
-			slot = &seen->steps.item[i - 1];
-	}
-	if (!slot) {
+	if (place == NP_MAP_NONE) {
+		place = (uint32_t)seen->steps.count;
 		slot = np_vec_add(&seen->steps, err);
 		if (!slot)
 			return NP_E_NOMEM;
 		slot->id = step;
+		if (np_numbers_add(&seen->places, step, place, err) < 0) {
+			seen->steps.count--;
+			return NP_E_NOMEM;
+		}
 	}
+	slot = &seen->steps.item[place];
 	slot->computing += computing == NP_UNKNOWN ? 0 : computing;
 	slot->communication += communication == NP_UNKNOWN ? 0 : communication;
 	return NP_OK;
@@ -196,12 +239,28 @@ int np_rank_set_vendor_times(struct np_rank *rank, size_t op, np_ns transit, np_
 	return rc;
 }
 
+bool np_group_number(const char *name, size_t length, uint64_t *ret)
+{
+	uint64_t number = 0;
+
+	for (size_t i = 0; i < length; i++) {
+		if (name[i] < '0' || name[i] > '9')
+			return false;
+		number = number * 10 + (uint64_t)(name[i] - '0');
+	}
+	*ret = number;
+	return length > 0;
+}
+
 /* Two 32-bit polynomial hashes side by side, by the multipliers the vendor's tools use. */
 uint64_t np_group_hash(const char *name, size_t length)
 {
 	uint32_t high = 0;
 	uint32_t low = 0;
+	uint64_t hash;
 
+	if (length >= NP_GROUP_HASH_DIGITS && np_group_number(name, length, &hash))
+		return hash;
 	for (size_t i = 0; i < length; i++) {
 		high = high * 29 + (unsigned char)name[i];
 		low = low * 131 + (unsigned char)name[i];
@@ -209,17 +268,92 @@ uint64_t np_group_hash(const char *name, size_t length)
 	return (uint64_t)high << 32 | low;
 }
 
-int np_rank_group(struct np_rank *rank, uint64_t hash, uint32_t *ret, struct np_err *err)
+/* NP_MAP_NONE where there is none. */
+static int find_group(struct np_rank *rank, uint64_t hash, uint32_t *ret, struct np_err *err)
 {
-	struct np_group *group;
+	struct np_rank_places *places;
 
-	/* A rank is in a handful of communicators. */
-	for (size_t i = 0; i < rank->groups.count; i++) {
+	*ret = NP_MAP_NONE;
+	for (size_t i = 0; i < rank->groups.count && i < FEW; i++) {
 		if (rank->groups.item[i].hash == hash) {
 			*ret = (uint32_t)i;
 			return NP_OK;
 		}
 	}
+	if (rank->groups.count <= FEW)
+		return NP_OK;
+	if (need_places(rank, err) < 0)
+		return NP_E_NOMEM;
+	places = rank->places;
+	while (places->groups_placed < rank->groups.count) {
+		uint64_t key = rank->groups.item[places->groups_placed].hash;
+
+		if (np_numbers_get(&places->groups, key) == NP_MAP_NONE &&
+		    np_numbers_add(&places->groups, key, (uint32_t)places->groups_placed, err) < 0)
+			return NP_E_NOMEM;
+		places->groups_placed++;
+	}
+	*ret = np_numbers_get(&places->groups, hash);
+	return NP_OK;
+}
+
+static int find_step(struct np_rank *rank, np_str id, uint32_t *ret, struct np_err *err)
+{
+	struct np_rank_places *places;
+
+	*ret = NP_MAP_NONE;
+	for (size_t i = 0; i < rank->steps.count && i < FEW; i++) {
+		if (rank->steps.item[i].id == id) {
+			*ret = (uint32_t)i;
+			return NP_OK;
+		}
+	}
+	if (rank->steps.count <= FEW)
+		return NP_OK;
+	if (need_places(rank, err) < 0)
+		return NP_E_NOMEM;
+	places = rank->places;
+	while (places->steps_placed < rank->steps.count) {
+		np_str key = rank->steps.item[places->steps_placed].id;
+
+		if (np_numbers_get(&places->steps, key) == NP_MAP_NONE &&
+		    np_numbers_add(&places->steps, key, (uint32_t)places->steps_placed, err) < 0)
+			return NP_E_NOMEM;
+		places->steps_placed++;
+	}
+	*ret = np_numbers_get(&places->steps, id);
+	return NP_OK;
+}
+
+int np_rank_step(struct np_rank *rank, np_str id, uint32_t *ret, struct np_err *err)
+{
+	struct np_step *step;
+	int rc = find_step(rank, id, ret, err);
+
+	if (rc < 0 || *ret != NP_MAP_NONE)
+		return rc;
+	step = np_vec_add(&rank->steps, err);
+	if (!step)
+		return NP_E_NOMEM;
+	*step = (struct np_step){ .id = id,
+				  .host_begin = NP_UNKNOWN,
+				  .host_end = NP_UNKNOWN,
+				  .begin = NP_UNKNOWN,
+				  .end = NP_UNKNOWN };
+	*ret = (uint32_t)(rank->steps.count - 1);
+	return NP_OK;
+}
+
+int np_rank_group(struct np_rank *rank, uint64_t hash, uint32_t *ret, struct np_err *err)
+{
+	struct np_group *group;
+	int rc = find_group(rank, hash, ret, err);
+
+	if (rc < 0 || *ret != NP_MAP_NONE)
+		return rc;
+	if (rank->groups.count >= NP_RANK_GROUPS)
+		return np_fail(err, NP_E_FORMAT, "a rank in more than %d communicators",
+			       NP_RANK_GROUPS);
 	group = np_vec_add(&rank->groups, err);
 	if (!group)
 		return NP_E_NOMEM;

@@ -187,6 +187,7 @@ static int keep_rank_steps(struct np_run *run, struct np_rank *rank, const struc
 			   struct np_err *err)
 {
 	uint32_t *place = malloc((rank->steps.count + 1) * sizeof(*place));
+	bool packed = rank->packed_rows != NULL;
 	size_t kept = 0;
 	int rc;
 
@@ -201,7 +202,11 @@ static int keep_rank_steps(struct np_run *run, struct np_rank *rank, const struc
 		rank->steps.item[kept] = rank->steps.item[i];
 		place[i] = (uint32_t)kept++;
 	}
-	rc = keep_in_rank(rank, place, err);
+	rc = np_rank_unpack_rows(rank, err);
+	if (rc == NP_OK)
+		rc = keep_in_rank(rank, place, err);
+	if (rc == NP_OK && packed)
+		rc = np_rank_pack_rows(rank, err);
 	run->steps_chosen = run->steps_chosen || kept < rank->steps.count;
 	rank->steps.count = kept;
 	if (kept == 0)

@@ -44,7 +44,7 @@ KNOWS(np_exposed, 32);
 KNOWS(np_counter, 40);
 KNOWS(np_unknown, 8);
 KNOWS(np_layer, 32);
-KNOWS(np_rank, 784);
+KNOWS(np_rank, 808);
 KNOWS(np_kernel_sort, 36);
 KNOWS(np_kernel_sum, 64);
 KNOWS(np_kernel_sums, 64);

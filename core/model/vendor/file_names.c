@@ -128,6 +128,13 @@ bool file_name_is_rank_db(const char *name, enum np_kind *kind, int32_t *rank)
 	return false;
 }
 
+bool file_name_was_rank_db(const char *name)
+{
+	return (np_text_begins(name, "ascend_pytorch_profiler") ||
+		np_text_begins(name, "ascend_mindspore_profiler")) &&
+	       np_text_ends(name, ".db");
+}
+
 /* msmonitor_<pid>_<time>_<rank><suffix> */
 static bool is_monitor(const char *name, const char *suffix, int64_t *process, int64_t *stamp,
 		       int32_t *rank)

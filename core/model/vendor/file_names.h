@@ -24,6 +24,9 @@ bool file_name_number(const char *name, const char *prefix, const char *suffix, 
 /* The database of a rank that torch_npu or MindSpore wrote; rank −1 if the name has none. */
 bool file_name_is_rank_db(const char *name, enum np_kind *ret_kind, int32_t *ret_rank);
 
+/* Is it called like one, whatever stands where the rank belongs? */
+bool file_name_was_rank_db(const char *name);
+
 /* "msmonitor_<pid>_<17 digits>_<rank or -1>.db"; the time is -1 if there is no such time. */
 bool file_name_is_msmonitor(const char *name, int64_t *ret_time, int32_t *ret_rank);
 

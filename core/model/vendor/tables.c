@@ -4,6 +4,8 @@
 
 #include "values.h"
 
+#include "npuprof/comm_tasks.h"
+
 #include <assert.h>
 
 #define TABLE(table, list) \
@@ -50,6 +52,8 @@ static bool limits_of(const struct vendor_table *table, size_t column, int64_t *
 		*most = NP_NS_MAX;
 	else if (table->sizes & bit)
 		*most = NP_MOST_BYTES;
+	else if (table->ranks & bit)
+		*most = NP_MOST_RANKS;
 	else if (table->small & bit)
 		*most = UINT32_MAX;
 	else if (table->ids & bit)
@@ -57,6 +61,13 @@ static bool limits_of(const struct vendor_table *table, size_t column, int64_t *
 	else
 		return false;
 	return true;
+}
+
+/* What the vendor writes where nothing was recorded. */
+static bool is_no_value(const struct vendor_table *table, size_t column, int64_t value)
+{
+	return value == NP_UNKNOWN || value == INT64_MAX ||
+	       ((table->ranks & VENDOR_BIT(column)) && value == VENDOR_NO_NUMBER);
 }
 
 size_t vendor_impossible(const struct vendor_pick *pick, const struct np_scan *scan,
@@ -74,7 +85,7 @@ size_t vendor_impossible(const struct vendor_pick *pick, const struct np_scan *s
 			continue;
 		for (size_t row = 0; row < batch->rows; row++)
 			found += (value[row] < 0 || value[row] > most) &&
-				 (always || (value[row] != NP_UNKNOWN && value[row] != INT64_MAX));
+				 (always || !is_no_value(table, i, value[row]));
 	}
 	return found;
 }
@@ -336,8 +347,8 @@ static const struct np_scan_column sub_task_columns[SUB_TASK_COLUMNS] = {
 const struct vendor_table vendor_communication_task =
 	/* Sizes that were not recorded are -1: who reads them counts them. */
 	CHECKED("COMMUNICATION_TASK_INFO", sub_task_columns,
-		.small = VENDOR_BIT(SUB_TASK_TYPE) | VENDOR_BIT(SUB_TASK_SRC) |
-			 VENDOR_BIT(SUB_TASK_DST) | VENDOR_BIT(SUB_TASK_TRANSPORT),
+		.small = VENDOR_BIT(SUB_TASK_TYPE) | VENDOR_BIT(SUB_TASK_TRANSPORT),
+		.ranks = VENDOR_BIT(SUB_TASK_SRC) | VENDOR_BIT(SUB_TASK_DST),
 		.ids = VENDOR_BIT(SUB_TASK_TASK) | VENDOR_BIT(SUB_TASK_OP),
 		.always = VENDOR_BIT(SUB_TASK_TASK));
 

@@ -35,6 +35,7 @@ struct vendor_table {
 	uint32_t sizes;  /* bytes and counts: not negative, and no petabyte */
 	uint32_t small;  /* ids of texts, devices, streams: 32 bits */
 	uint32_t ids;    /* not negative */
+	uint32_t ranks;  /* of a communicator */
 	uint32_t always; /* never NULL where the column is there */
 };
 

@@ -42,6 +42,15 @@ static inline bool vendor_time_ok(np_ns start, np_ns end)
 	       end - start <= NP_LONGEST_NS;
 }
 
+/* Nothing moves 100 TB in a second: a size of which its task would have is damage. */
+#define NP_MOST_SPEED 100000
+
+/* Is a transfer of so many bytes between these times possible? */
+static inline bool vendor_speed_ok(int64_t bytes, np_ns start, np_ns end)
+{
+	return bytes <= 0 || end <= start || bytes / (end - start) <= NP_MOST_SPEED;
+}
+
 /* A number of bytes; NP_UNKNOWN if it is negative or absurd. */
 static inline int64_t vendor_bytes(int64_t value)
 {

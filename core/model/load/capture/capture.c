@@ -143,24 +143,57 @@ static int capture_ask(struct capture *capture, int64_t connection)
 	return np_idset_add(capture->asked, connection, capture->err);
 }
 
+static struct capture_launch *calls_of(struct capture *capture, int64_t connection)
+{
+	struct capture_launch *launch = find(capture, connection);
+
+	if (!launch && capture->in_parts && np_idset_has(capture->let_go, connection))
+		capture->unordered = true;
+	return launch;
+}
+
 int capture_reach_op(struct capture *capture)
 {
-	int64_t connection = capture->op_connections.item[capture->op_launched.count];
+	size_t index = capture->op_launched.count;
+	int64_t connection = capture->op_connections.item[index];
 	np_ns *launched = np_vec_add(&capture->op_launched, capture->err);
 
 	if (!launched)
 		return NP_E_NOMEM;
 	*launched = capture_launched(capture_calls_of(capture, connection));
+	capture_widen_by_op(capture, connection, capture->rank->ops.item[index].start,
+			    capture->rank->ops.item[index].end);
 	return capture_ask(capture, connection);
+}
+
+void capture_widen_by_task(struct capture *capture, int64_t connection, np_ns start, np_ns end)
+{
+	struct capture_launch *launch = calls_of(capture, connection);
+
+	if (!launch)
+		return;
+	launch->has_tasks = true;
+	if (launch->step != NP_NO_STEP)
+		capture_widen_step(capture, launch->step, start, end);
+}
+
+void capture_widen_by_op(struct capture *capture, int64_t connection, np_ns start, np_ns end)
+{
+	const struct capture_launch *launch = calls_of(capture, connection);
+	uint32_t step;
+
+	if (!launch || !vendor_time_ok(start, end))
+		return;
+	step = launch->step;
+	if (step == NP_NO_STEP && launch->node && !launch->has_tasks)
+		step = capture_host_step(capture, start, start);
+	if (step != NP_NO_STEP)
+		capture_widen_step(capture, step, start, end);
 }
 
 const struct capture_launch *capture_calls_of(struct capture *capture, int64_t connection)
 {
-	const struct capture_launch *launch = find(capture, connection);
-
-	if (!launch && capture->in_parts && np_idset_has(capture->let_go, connection))
-		capture->unordered = true;
-	return launch;
+	return calls_of(capture, connection);
 }
 
 const struct capture_launch *capture_launch_of(struct capture *capture, int64_t connection)
@@ -445,10 +478,10 @@ static uint32_t small_number(int64_t value)
 }
 
 /* In parts: what the calls say about a task, which will be forgotten before it is measured. */
-static int resolve(struct capture *capture, struct capture_task *task,
-		   const struct capture_launch *launch)
+static int resolve(struct capture *capture, struct capture_task *task)
 {
 	int64_t connection = task->connection;
+	const struct capture_launch *launch = find(capture, connection);
 
 	/* It would have been measured already. */
 	if ((capture->part.begun || capture->part.used.count) && task->start < capture->part.until)
@@ -461,7 +494,6 @@ static int resolve(struct capture *capture, struct capture_task *task,
 
 int capture_add_task(struct capture *capture, const struct capture_row *row, uint32_t *ret_index)
 {
-	const struct capture_launch *launch;
 	struct capture_task *task;
 	int rc;
 
@@ -482,10 +514,8 @@ int capture_add_task(struct capture *capture, const struct capture_row *row, uin
 	task->id = small_number(row->id);
 	task->class = (uint8_t)row->class;
 	*ret_index = (uint32_t)(capture->tasks.count - 1);
-	launch = capture_calls_of(capture, row->connection);
-	if (launch && launch->step != NP_NO_STEP)
-		capture_widen_step(capture, launch->step, row->start, row->end);
-	rc = capture->in_parts ? resolve(capture, task, launch) : NP_OK;
+	capture_widen_by_task(capture, row->connection, row->start, row->end);
+	rc = capture->in_parts ? resolve(capture, task) : NP_OK;
 	return rc < 0 ? rc : device_index(capture, row->device, &task->device);
 }
 

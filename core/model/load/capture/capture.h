@@ -70,9 +70,10 @@ struct capture_row {
 /* The call that launched the tasks of a connection. */
 struct capture_launch {
 	int64_t connection;
-	np_ns end;     /* NP_UNKNOWN for an impossible time */
-	uint32_t step; /* of a node call, or NP_NO_STEP */
-	bool node;     /* or else another one: only copies are launched by such */
+	np_ns end;      /* NP_UNKNOWN for an impossible time */
+	uint32_t step;  /* of a node call, or NP_NO_STEP */
+	bool node;      /* or else another one: only copies are launched by such */
+	bool has_tasks; /* it launched some that were recorded */
 };
 
 struct capture_launches {
@@ -193,6 +194,14 @@ static inline np_ns capture_copy_launched(const struct capture_launch *launch)
 
 /* In parts: the calls of the next operator's connection are known. */
 int capture_reach_op(struct capture *capture) NP_MUST_USE;
+
+/*
+ * What a connection launched is of the step of its call. An operator without a recorded task whose
+ * call lies between steps is of the step in whose time on the host it starts: nothing else says
+ * where that begins.
+ */
+void capture_widen_by_task(struct capture *capture, int64_t connection, np_ns start, np_ns end);
+void capture_widen_by_op(struct capture *capture, int64_t connection, np_ns start, np_ns end);
 
 /* Is a copy over this connection part of an operator? */
 bool capture_is_of_op(const struct capture *capture, int64_t connection);

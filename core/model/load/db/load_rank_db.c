@@ -206,6 +206,7 @@ static void finish(struct rank_db *load)
 	np_idmap_free(load->classes);
 	np_idmap_free(load->types);
 	np_idmap_free(load->loaders);
+	np_idset_free(load->serving);
 	np_idmap_free(load->ranges);
 	np_idmap_free(load->task_index);
 	np_idmap_free(load->op_index);
@@ -437,6 +438,7 @@ static int see(struct rank_db *load)
 	if (!rank->seen)
 		return np_fail_nomem(load->err, "a rank");
 	rank->seen->kernels = load->kernel_time;
+	rank->seen->serving = load->serving_time;
 	/* Tasks with impossible times are there, and noted. */
 	if (load->kernels_without_task > load->capture.impossible_times)
 		see_share(rank->seen, kernels,

@@ -65,6 +65,7 @@ struct rank_db_kernel {
 	int64_t type;
 	int64_t core;
 	int64_t shapes;
+	bool serves; /* a communication operator */
 };
 
 /* A row of COMMUNICATION_TASK_INFO. */
@@ -92,6 +93,7 @@ struct rank_db_sub_task {
 	struct np_comm_tasks_form form;
 	size_t taken;
 	size_t orphans;
+	size_t too_fast; /* for their sizes */
 };
 
 struct rank_db {
@@ -104,10 +106,12 @@ struct rank_db {
 
 	struct np_idmap *text_index; /* STRING_IDS.id → texts */
 	NP_VEC(struct rank_db_text) texts;
+	size_t texts_twice;            /* ids with another text than before */
 	struct np_idmap *interned;     /* STRING_IDS.id → np_str */
 	struct np_idmap *classes;      /* STRING_IDS.id → enum task_class */
 	struct np_idmap *types;        /* STRING_IDS.id → np_str of a kernel's type */
 	struct np_idmap *task_index;   /* TASK.globalTaskId → capture.tasks */
+	struct np_idset *serving;      /* STRING_IDS.id of kernels of operators; NULL for none */
 	struct np_idmap *loaders;      /* STRING_IDS.id of names that load data; NULL for none */
 	struct np_idmap *ranges;       /* likewise of ranges that are steps */
 	bool find_steps;               /* there are no marks: iterations are to be found */
@@ -121,7 +125,8 @@ struct rank_db {
 	bool ops_marked;             /* they are */
 	NP_VEC(int64_t) op_ids;      /* until they are sorted */
 	size_t kernels_taken;
-	np_ns kernel_time; /* Σ of them */
+	np_ns kernel_time;  /* Σ of them */
+	np_ns serving_time; /* Σ of those that serve communication, which are not of them */
 	size_t kernels_without_task;
 	struct np_span session; /* when was collected, and much around it: other times cannot be */
 	struct rank_db_doubt doubts[RANK_DB_DOUBTS];

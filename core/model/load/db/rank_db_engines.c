@@ -157,7 +157,7 @@ static int add(struct engines *engines, const struct np_comm_task *task,
 	*slot = *task;
 	slot->op = op;
 	engines->sized |= task->bytes != NP_UNKNOWN && task->bytes > 0;
-	np_comm_op_meet(&load->rank->ops.item[op], task->src, task->dst);
+	np_rank_meet(load->rank, op, task->src, task->dst);
 	return NP_OK;
 }
 

@@ -20,6 +20,18 @@ static int keep_loader(struct rank_db *load, int64_t id, const struct rank_db_te
 	return np_idmap_set(load->loaders, id, 1, load->err);
 }
 
+/* Likewise names of kernels that are the work of a communication operator. */
+static int keep_serving(struct rank_db *load, int64_t id, const struct rank_db_text *text)
+{
+	if (!vendor_is_communication_kernel((struct np_slice){ text->bytes, text->length }))
+		return NP_OK;
+	if (!load->serving)
+		load->serving = np_idset_new();
+	if (!load->serving)
+		return np_fail_nomem(load->err, "STRING_IDS");
+	return np_idset_add(load->serving, id, load->err);
+}
+
 /* Likewise names of ranges that are to be steps. */
 static int keep_range(struct rank_db *load, int64_t id, const struct rank_db_text *text)
 {
@@ -35,10 +47,21 @@ static int keep_range(struct rank_db *load, int64_t id, const struct rank_db_tex
 	return np_idmap_set(load->ranges, id, 1, load->err);
 }
 
+/* Has the id another text already? */
+static bool is_other_text(const struct rank_db *load, int64_t id, const struct rank_db_text *text)
+{
+	uint32_t index = np_idmap_get(load->text_index, id);
+	const struct rank_db_text *known = &load->texts.item[index == NP_IDMAP_NONE ? 0 : index];
+
+	return index != NP_IDMAP_NONE && (known->length != text->length ||
+					  memcmp(known->bytes, text->bytes, text->length) != 0);
+}
+
 static int take_string(struct rank_db *load, const struct np_batch *batch, size_t row)
 {
 	struct np_scan_text value = batch->column[STRING_VALUE].text[row];
 	struct rank_db_text *text;
+	char *bytes;
 	int rc;
 
 	/* NULL is no text: who uses it will miss it. */
@@ -48,10 +71,18 @@ static int take_string(struct rank_db *load, const struct np_batch *batch, size_
 	if (!text)
 		return NP_E_NOMEM;
 	text->length = value.length;
-	text->bytes = np_arena_text(load->arena, value.bytes, value.length);
-	if (!text->bytes)
+	bytes = np_arena_text(load->arena, value.bytes, value.length);
+	if (!bytes)
 		return np_fail_nomem(load->err, "STRING_IDS");
+	/* A name would end there, and be that of others that begin alike. */
+	for (char *nul = memchr(bytes, '\0', value.length); nul;
+	     nul = memchr(nul, '\0', value.length - (size_t)(nul - bytes)))
+		*nul = '?';
+	text->bytes = bytes;
+	load->texts_twice += is_other_text(load, batch->column[STRING_ID].integer[row], text);
 	rc = keep_loader(load, batch->column[STRING_ID].integer[row], text);
+	if (rc == NP_OK)
+		rc = keep_serving(load, batch->column[STRING_ID].integer[row], text);
 	if (rc == NP_OK)
 		rc = keep_range(load, batch->column[STRING_ID].integer[row], text);
 	if (rc < 0)
@@ -70,6 +101,11 @@ int rank_db_read_strings(struct rank_db *load)
 			    np_db_path(load->db), "STRING_IDS",
 			    "there are no texts: operators and kernels have no names, and the"
 			    " communicators are one");
+	if (rc == NP_OK && load->texts_twice > 0)
+		np_note_add(&load->rank->notes, NP_NOTE_SKIPPED, load->rank->id,
+			    np_db_path(load->db), "STRING_IDS",
+			    "%zu ids have more than one text: names may be those of others",
+			    load->texts_twice);
 	return rc;
 }
 

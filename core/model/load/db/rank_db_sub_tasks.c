@@ -169,7 +169,11 @@ static int take_sub_task(struct rank_db *load, const struct rank_db_sub_task_row
 	*task = row->task;
 	task->start = from->start;
 	task->end = from->end;
-	np_comm_op_meet(&load->rank->ops.item[task->op], task->src, task->dst);
+	if (!vendor_speed_ok(task->bytes, task->start, task->end)) {
+		task->bytes = NP_UNKNOWN;
+		load->sub_task.too_fast++;
+	}
+	np_rank_meet(load->rank, task->op, task->src, task->dst);
 	load->sub_task.form.has_links |= row->has_plane;
 	rc = kind_of(load, row->type, (enum task_class)from->class, task);
 	if (row->rdma)
@@ -282,6 +286,12 @@ int rank_db_measure_sub_task(struct rank_db *load)
 	load->rank->sizes_known = sub_task->form.has_links;
 	if (rc == NP_OK)
 		rc = np_comm_tasks_finish(sub_task->ops, sub_task->form, load->err);
+	if (sub_task->too_fast > 0)
+		np_note_add(&load->rank->notes, NP_NOTE_SKIPPED, load->rank->id,
+			    np_db_path(load->db), "COMMUNICATION_TASK_INFO",
+			    "%zu transfers are too large for the time they took: their sizes count"
+			    " as unknown",
+			    sub_task->too_fast);
 	if (sub_task->orphans > 0)
 		np_note_add(&load->rank->notes, NP_NOTE_WARNING, load->rank->id,
 			    np_db_path(load->db), "COMMUNICATION_TASK_INFO",

@@ -239,6 +239,16 @@ static int reach_ops(struct rank_db *load)
 	return rc;
 }
 
+static void widen_by_ops(struct rank_db *load)
+{
+	for (size_t i = 0; i < load->capture.op_connections.count; i++) {
+		const struct np_comm_op *op = &load->rank->ops.item[i];
+
+		capture_widen_by_op(&load->capture, load->capture.op_connections.item[i], op->start,
+				    op->end);
+	}
+}
+
 int rank_db_read_tasks(struct rank_db *load, size_t rows)
 {
 	struct rank_db_table *tasks = &load->tasks;
@@ -253,7 +263,11 @@ int rank_db_read_tasks(struct rank_db *load, size_t rows)
 	}
 	if (rc == NP_OK && load->capture.in_parts)
 		rc = reach_ops(load);
-	return rc < 0 || !tasks->done ? rc : read_all_calls(load);
+	if (rc == NP_OK && tasks->done)
+		rc = read_all_calls(load);
+	if (rc == NP_OK && tasks->done && !load->capture.in_parts)
+		widen_by_ops(load);
+	return rc;
 }
 
 int rank_db_reindex_tasks(struct rank_db *load)
@@ -310,6 +324,12 @@ static int take_expert(struct rank_db *load, int64_t shapes_id, const struct cap
 				  task->end - task->start, load->err);
 }
 
+/* Is it the work of a communication operator, which is no computing? */
+static bool serves(const struct rank_db *load, const union np_scan_values *column, size_t row)
+{
+	return load->serving && np_idset_has(load->serving, column[KERNEL_NAME].integer[row]);
+}
+
 /* *ret_waits when its task is not yet there. */
 static int take_kernel(struct rank_db *load, const struct rank_db_kernel *kernel, bool *ret_waits,
 		       struct capture_task **ret_task)
@@ -324,9 +344,13 @@ static int take_kernel(struct rank_db *load, const struct rank_db_kernel *kernel
 		return NP_OK;
 	}
 	task = &load->capture.tasks.item[index];
-	task->computes = true;
 	load->has_kernels = true;
 	load->kernels_taken++;
+	if (kernel->serves) {
+		load->serving_time += task->end - task->start;
+		return NP_OK;
+	}
+	task->computes = true;
 	load->kernel_time += task->end - task->start;
 	*ret_task = task;
 	rc = type_of(load, kernel->type, &task->type);
@@ -394,7 +418,8 @@ int rank_db_read_kernels(struct rank_db *load)
 		kernel = (struct rank_db_kernel){ column[KERNEL_TASK].integer[table->row],
 						  column[KERNEL_TYPE].integer[table->row],
 						  column[KERNEL_CORE].integer[table->row],
-						  column[KERNEL_IN_SHAPES].integer[table->row] };
+						  column[KERNEL_IN_SHAPES].integer[table->row],
+						  serves(load, column, table->row) };
 		if (rank_db_is_ahead(load, kernel.task))
 			break;
 		rc = take_kernel(load, &kernel, &waits, &task);
@@ -431,6 +456,8 @@ int rank_db_open_tasks(struct rank_db *load)
 	if (load->gather)
 		kernels.columns |= VENDOR_BIT(KERNEL_NAME) | VENDOR_BIT(KERNEL_IN_TYPES) |
 				   VENDOR_BIT(KERNEL_IN_FORMATS);
+	if (load->serving)
+		kernels.columns |= VENDOR_BIT(KERNEL_NAME);
 	if (rc == NP_OK)
 		rc = rank_db_open(load, &tasks, &load->tasks);
 	if (rc == NP_OK)

@@ -14,8 +14,6 @@
 
 int derived_step(struct derived *load, const char *label, size_t length, uint32_t *ret)
 {
-	struct np_rank *rank = load->rank;
-	struct np_step *step;
 	np_str id = NP_STR_NONE;
 	int rc = NP_OK;
 
@@ -25,38 +23,16 @@ int derived_step(struct derived *load, const char *label, size_t length, uint32_
 	}
 	if (length > 0)
 		rc = np_strtab_add(load->strings, label, length, &id, load->err);
-	if (rc < 0)
-		return rc;
-	for (size_t i = 0; i < rank->steps.count; i++) {
-		if (rank->steps.item[i].id == id) {
-			*ret = (uint32_t)i;
-			return NP_OK;
-		}
-	}
-	step = np_vec_add(&rank->steps, load->err);
-	if (!step)
-		return NP_E_NOMEM;
-	*step = (struct np_step){ .id = id,
-				  .host_begin = NP_UNKNOWN,
-				  .host_end = NP_UNKNOWN,
-				  .begin = NP_UNKNOWN,
-				  .end = NP_UNKNOWN };
-	*ret = (uint32_t)(rank->steps.count - 1);
-	return NP_OK;
+	return rc < 0 ? rc : np_rank_step(load->rank, id, ret, load->err);
 }
 
 int derived_group(struct derived *load, const char *text, size_t length, uint32_t *ret)
 {
-	uint64_t hash = 0;
+	uint64_t hash;
 
-	for (size_t i = 0; i < length; i++) {
-		/* Some exporters write the communicator's string itself. */
-		if (text[i] < '0' || text[i] > '9') {
-			hash = np_group_hash(text, length);
-			break;
-		}
-		hash = hash * 10 + (uint64_t)(text[i] - '0');
-	}
+	/* Some exporters write the communicator's string itself. */
+	if (!np_group_number(text, length, &hash))
+		hash = np_group_hash(text, length);
 	return np_rank_group(load->rank, hash, ret, load->err);
 }
 
@@ -97,6 +73,18 @@ np_ns derived_possible(struct derived *load, np_ns length)
 		return length;
 	load->impossible++;
 	return NP_UNKNOWN;
+}
+
+np_ns derived_stage(struct derived *load, np_ns stage, np_ns bubble)
+{
+	if (stage != NP_UNKNOWN && stage < 0 && bubble != NP_UNKNOWN && stage + bubble >= 0)
+		return stage;
+	return derived_possible(load, stage);
+}
+
+np_ns derived_preparing(struct derived *load, np_ns preparing)
+{
+	return preparing < 0 ? NP_UNKNOWN : derived_possible(load, preparing);
 }
 
 void derived_moved(struct derived *load, double mb, double ms, int64_t *bytes, np_ns *time)

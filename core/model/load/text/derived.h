@@ -46,6 +46,15 @@ np_ns derived_known_length(struct derived *load, double value, double unit);
 np_ns derived_possible(struct derived *load, np_ns length);
 
 /*
+ * The vendor subtracts receives one by one, so that a stage in which they overlap may be below
+ * zero; never by more than they take.
+ */
+np_ns derived_stage(struct derived *load, np_ns stage, np_ns bubble);
+
+/* The device may start before the host's mark by its clock; a step of idle time alone has none. */
+np_ns derived_preparing(struct derived *load, np_ns preparing);
+
+/*
  * What was moved, and in which time: without one of them the other makes no speed, so that both are
  * 0 where one cannot be, which is counted.
  */

@@ -105,12 +105,15 @@ static const struct np_scan_column step_columns[STEP_COLUMNS] = {
 	[STEP_PREPARING] = { "preparing", NP_SCAN_REAL, NP_OPTIONAL },
 };
 
-static np_ns optional_length(struct analysis *load, const struct np_batch *batch, size_t row,
-			     size_t column)
+static bool has_value(const struct analysis *load, const struct np_batch *batch, size_t row,
+		      size_t column)
 {
-	if (!np_scan_has(load->scan, column) || isnan(batch->column[column].real[row]))
-		return NP_UNKNOWN;
-	return derived_known_length(&load->derived, batch->column[column].real[row], US_TO_NS);
+	return np_scan_has(load->scan, column) && !isnan(batch->column[column].real[row]);
+}
+
+static np_ns length_of(const struct np_batch *batch, size_t row, size_t column)
+{
+	return derived_length(batch->column[column].real[row], US_TO_NS);
 }
 
 static int take_step(struct analysis *load, const struct np_batch *batch, size_t row)
@@ -141,9 +144,17 @@ static int take_step(struct analysis *load, const struct np_batch *batch, size_t
 		&load->derived, batch->column[STEP_COMMUNICATION].real[row], US_TO_NS);
 	time->free =
 		derived_known_length(&load->derived, batch->column[STEP_FREE].real[row], US_TO_NS);
-	time->stage = optional_length(load, batch, row, STEP_STAGE);
-	time->bubble = optional_length(load, batch, row, STEP_BUBBLE);
-	time->preparing = optional_length(load, batch, row, STEP_PREPARING);
+	time->stage = NP_UNKNOWN;
+	time->bubble = NP_UNKNOWN;
+	time->preparing = NP_UNKNOWN;
+	if (has_value(load, batch, row, STEP_BUBBLE))
+		time->bubble = derived_possible(&load->derived, length_of(batch, row, STEP_BUBBLE));
+	if (has_value(load, batch, row, STEP_STAGE))
+		time->stage = derived_stage(&load->derived, length_of(batch, row, STEP_STAGE),
+					    time->bubble);
+	if (has_value(load, batch, row, STEP_PREPARING))
+		time->preparing =
+			derived_preparing(&load->derived, length_of(batch, row, STEP_PREPARING));
 	time->span = derived_span(time);
 	derived_without_intervals(time);
 	rank->step_source = NP_FROM_ANALYSIS_DB;

@@ -96,14 +96,19 @@ struct table_row {
 static int table_sums_add(struct table_sums *sums, const struct table_row *row, struct np_err *err)
 {
 	bool op = vendor_is_operator(row->core, row->name);
+	bool serves = vendor_is_communication_kernel(row->name);
 	struct table_cell *cell;
 
 	if (!vendor_time_ok(row->start, row->end) || vendor_is_other_task(row->core, row->name))
 		return NP_OK;
-	*(op ? &sums->seen->ops : &sums->seen->kernels) += row->end - row->start;
-	sums->seen->kernel_count += !op;
+	sums->seen->kernel_count += !op || serves;
 	/* The vendor does not count those that serve communication as computing. */
-	if (!op && (np_slice_is(row->core, "AI_CPU") || vendor_is_communication_kernel(row->name)))
+	if (serves) {
+		sums->seen->serving += row->end - row->start;
+		return NP_OK;
+	}
+	*(op ? &sums->seen->ops : &sums->seen->kernels) += row->end - row->start;
+	if (!op && np_slice_is(row->core, "AI_CPU"))
 		sums->seen->may_be_kernels += row->end - row->start;
 	if (row->outside)
 		return NP_OK;
@@ -247,6 +252,8 @@ static int take_row(struct kernel_table *load, const struct np_slice *cell)
 	if (rc < 0 || index == NP_IDMAP_NONE || other)
 		return rc;
 	capture_widen_step(&load->capture, step, task.start, task.end);
+	if (vendor_is_communication_kernel(cell[KERNELS_NAME]))
+		return NP_OK;
 	if (vendor_is_operator(cell[KERNELS_CORE], cell[KERNELS_NAME]))
 		return keep_op(load, cell[KERNELS_NAME], task.start, task.end, task.device);
 	rc = keep_kernel(load, cell[KERNELS_TYPE], &load->capture.tasks.item[index]);

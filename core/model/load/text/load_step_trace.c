@@ -38,15 +38,16 @@ static const struct np_csv_column columns[COLUMNS] = {
 };
 
 /* µs as printed: a double with up to 17 digits, so more than three decimals are its noise. */
-static np_ns time_of(struct derived *load, struct np_slice cell)
+static np_ns printed(struct np_slice cell)
 {
 	np_ns time;
 
-	if (np_csv_missing(cell))
-		return NP_UNKNOWN;
-	if (!np_text_to_scaled(cell.bytes, cell.length, 3, &time))
-		time = NP_UNKNOWN;
-	return derived_possible(load, time);
+	return np_text_to_scaled(cell.bytes, cell.length, 3, &time) ? time : NP_UNKNOWN;
+}
+
+static np_ns time_of(struct derived *load, struct np_slice cell)
+{
+	return np_csv_missing(cell) ? NP_UNKNOWN : derived_possible(load, printed(cell));
 }
 
 /* A column that every table of steps has: a cell without a value is one that is gone. */
@@ -80,9 +81,11 @@ static int take_row(struct derived *load, const struct np_slice *cell)
 	time->overlapped = time_of(load, cell[OVERLAPPED]);
 	time->communication = time_of(load, cell[COMMUNICATION]);
 	time->free = needed_time(load, cell[FREE]);
-	time->stage = time_of(load, cell[STAGE]);
 	time->bubble = time_of(load, cell[BUBBLE]);
-	time->preparing = time_of(load, cell[PREPARING]);
+	time->stage = np_csv_missing(cell[STAGE])
+			      ? NP_UNKNOWN
+			      : derived_stage(load, printed(cell[STAGE]), time->bubble);
+	time->preparing = derived_preparing(load, printed(cell[PREPARING]));
 	time->span = derived_span(time);
 	derived_without_intervals(time);
 	return NP_OK;

@@ -260,7 +260,7 @@ static void meet(struct kineto_load *load, const struct kineto_record *record,
 	int64_t other = record->source == load->rank->id ? record->target : record->source;
 
 	if (op->p2p && other != NP_UNKNOWN && group->members)
-		np_comm_op_meet(op, group->group_rank, local_rank(group, other));
+		np_comm_op_meet(op, group->group_rank, group->group_rank, local_rank(group, other));
 }
 
 /* "hcom_allReduce__123_0_1" has a type; others have the name of what does the same in HCCL. */

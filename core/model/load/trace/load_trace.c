@@ -26,6 +26,7 @@ static void forget_events(struct trace_load *load)
 	load->calls.count = 0;
 	load->node_calls = 0;
 	load->may_be_kernels = 0;
+	load->serving = 0;
 	load->launches.count = 0;
 	load->broken = false;
 	load->flows.count = 0;
@@ -64,6 +65,7 @@ static int read_files(struct trace_load *load, const struct np_source_files *sou
 
 /* --- steps ----------------------------------------------------------------------------------- */
 
+/* Operators too: their tasks on the device may be left out, and flows of calls lead to both. */
 static int launch_by_calls(struct trace_load *load)
 {
 	int rc = NP_OK;
@@ -79,11 +81,13 @@ static int launch_by_calls(struct trace_load *load)
 	np_vec_release(&load->calls);
 	for (size_t i = 0; i < load->capture.tasks.count && rc == NP_OK; i++) {
 		const struct capture_task *task = &load->capture.tasks.item[i];
-		const struct capture_launch *launch =
-			capture_launch_of(&load->capture, task->connection);
 
-		if (launch && launch->step != NP_NO_STEP)
-			capture_widen_step(&load->capture, launch->step, task->start, task->end);
+		capture_widen_by_task(&load->capture, task->connection, task->start, task->end);
+	}
+	for (size_t i = 0; i < load->ops.count && rc == NP_OK; i++) {
+		const struct trace_op *op = &load->ops.item[i];
+
+		capture_widen_by_op(&load->capture, op->connection, op->start, op->end);
 	}
 	return rc;
 }
@@ -252,11 +256,12 @@ static int group_of(struct trace_load *load, const struct trace_op *op, const ch
 	const char *name = thread && thread->group != NP_STR_NONE
 				   ? np_strtab_text(load->capture.strings, thread->group)
 				   : "";
-	int64_t number;
+	uint64_t number;
 	int rc;
 
 	/* Older traces number the communicators of a process: that says nothing elsewhere. */
-	if (*name && !np_text_to_int(name, strlen(name), &number)) {
+	if (strlen(name) >= NP_GROUP_HASH_DIGITS ||
+	    (*name && !np_group_number(name, strlen(name), &number))) {
 		rc = np_rank_group(load->rank, np_group_hash(name, strlen(name)), ret,
 				   load->capture.err);
 		if (rc == NP_OK)
@@ -372,7 +377,7 @@ static int place_sub_task(struct trace_load *load, struct sub_task_tasks *sub_ta
 			return NP_E_NOMEM;
 		*task = from->task;
 		task->op = op;
-		np_comm_op_meet(&load->rank->ops.item[op], task->src, task->dst);
+		np_rank_meet(load->rank, op, task->src, task->dst);
 		task->plane = thread->plane < 0 ? 0 : (uint32_t)thread->plane;
 		sub_task->has_master |= task->master;
 	}
@@ -428,6 +433,12 @@ static int measure_sub_task(struct trace_load *load)
 			(struct np_comm_tasks_form){ .has_master = sub_task.has_master,
 						     .has_links = has_links },
 			load->capture.err);
+	if (load->too_fast)
+		np_note_add(&load->rank->notes, NP_NOTE_SKIPPED, load->rank->id, load->capture.path,
+			    "trace",
+			    "%zu transfers are too large for the time they took: their sizes count"
+			    " as unknown",
+			    load->too_fast);
 	if (sub_task.orphans)
 		np_note_add(&load->rank->notes, NP_NOTE_WARNING, load->rank->id, load->capture.path,
 			    "trace", "%zu small tasks lie in no operator of their communicator",
@@ -534,6 +545,7 @@ static int see(struct trace_load *load)
 		return np_fail_nomem(load->capture.err, "a trace");
 	rank->seen->unplaced = load->unplaced;
 	rank->seen->may_be_kernels = load->may_be_kernels;
+	rank->seen->serving = load->serving;
 	rank->seen->broken = load->broken;
 	rank->seen->kernels = 0;
 	rank->seen->ops = 0;

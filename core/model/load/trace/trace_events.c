@@ -110,8 +110,12 @@ static int take_hardware(struct trace_load *load, const struct trace_lane *lane,
 	(void)np_trace_value_integer(&values[TRACE_TASK_ID], &task.id);
 	task.class = vendor_task_class(type.bytes, type.length);
 	rc = capture_add_task(&load->capture, &task, &index);
-	if (rc < 0 || index == NP_IDMAP_NONE || vendor_is_communication_kernel(event->name))
+	if (rc < 0 || index == NP_IDMAP_NONE)
 		return rc;
+	if (vendor_is_communication_kernel(event->name)) {
+		load->serving += task.end - task.start;
+		return NP_OK;
+	}
 	if (!vendor_is_kernel_core(type.bytes, type.length)) {
 		if (!vendor_is_no_kernel(type.bytes, type.length))
 			load->may_be_kernels += task.end - task.start;
@@ -195,6 +199,10 @@ static int take_sub_task(struct trace_load *load, const struct np_trace_event *e
 	sub_task->task.bytes = NP_UNKNOWN;
 	if (np_trace_value_integer(&values[TRACE_SUB_TASK_SIZE], &number))
 		sub_task->task.bytes = vendor_bytes(number);
+	if (!vendor_speed_ok(sub_task->task.bytes, sub_task->task.start, sub_task->task.end)) {
+		sub_task->task.bytes = NP_UNKNOWN;
+		load->too_fast++;
+	}
 	sub_task->task.link = hccl_link_number(trace_value_text(&values[TRACE_SUB_TASK_LINK]));
 	sub_task->task.transport =
 		hccl_transport_number(trace_value_text(&values[TRACE_SUB_TASK_TRANSPORT]));

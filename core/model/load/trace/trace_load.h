@@ -57,9 +57,11 @@ struct trace_load {
 	NP_VEC(struct trace_op) ops;
 	NP_VEC(struct trace_op_rest) op_rests; /* by row of `ops` */
 	NP_VEC(struct trace_sub_task) sub_tasks;
+	size_t too_fast;                    /* sub-tasks, for their sizes */
 	struct capture_spans computing;     /* of the overlap lane */
 	struct capture_spans communication; /* likewise */
 	np_ns first_framework_call;
+	np_ns serving;            /* Σ of kernels of operators */
 	np_ns may_be_kernels;     /* Σ of tasks on the device of types that are not known */
 	NP_VEC(int64_t) launches; /* connections of calls that launch a kernel or an operator */
 	bool broken;              /* a file ends inside an event */

@@ -86,6 +86,21 @@ static void what_stands_beside_a_mark_is_said_by_itself(void **state)
 	assert_string_equal(buf.text, "x_y：没有通信算子；profile_memory=True");
 }
 
+/* What is quoted first does not reach to the quote of the second. */
+static void reasons_in_a_row_are_said_each(void **state)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf buf = NP_BUF_INIT;
+
+	(void)state;
+	(void)np_lang_set(NP_LANG_ZH);
+	np_lang_put(
+		&buf,
+		"'a.db' is damaged or cut short; export this rank again; 'b.db' is damaged or cut "
+		"short; export this rank again");
+	assert_string_equal(buf.text, "'a.db' 已损坏或被截断；请重新导出该 rank；'b.db' "
+				      "已损坏或被截断；请重新导出该 rank");
+}
+
 /* "{1} of {2}" is an entry, and not what this means. */
 static void few_letters_are_no_sentence(void **state)
 {
@@ -146,6 +161,7 @@ int main(void)
 					  speak_english),
 		cmocka_unit_test_teardown(names_in_quotes_are_no_words, speak_english),
 		cmocka_unit_test_teardown(a_reason_within_a_reason_is_said_too, speak_english),
+		cmocka_unit_test_teardown(reasons_in_a_row_are_said_each, speak_english),
 		cmocka_unit_test_teardown(what_stands_beside_a_mark_is_said_by_itself,
 					  speak_english),
 		cmocka_unit_test_teardown(few_letters_are_no_sentence, speak_english),

@@ -167,6 +167,27 @@ static void a_dead_holder_is_replaced(void **state)
 	assert_false(has_file());
 }
 
+static void a_file_of_somebody_else_with_the_name_of_the_lock_is_left_alone(void **state)
+{
+	struct np_err err = NP_ERR_INIT;
+	char *path = np_join_path(directory, NP_LOCK_NAME);
+	FILE *file = fopen(path, "w");
+	char text[8] = "";
+
+	(void)state;
+	assert_non_null(file);
+	(void)fputs("mine\n", file);
+	(void)fclose(file);
+	assert_int_equal(take(directory, 0, &err), NP_OK);
+	np_lock_release_all();
+	file = fopen(path, "r");
+	assert_non_null(file);
+	assert_non_null(fgets(text, sizeof(text), file));
+	assert_string_equal(text, "mine\n");
+	(void)fclose(file);
+	free(path);
+}
+
 static void a_directory_that_cannot_be_made_is_a_failure(void **state)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -186,11 +207,13 @@ int main(void)
 		TEST(who_finds_another_one_says_who_it_is),
 		TEST(who_waits_gets_it_when_the_other_ends),
 		TEST(a_dead_holder_is_replaced),
+		TEST(a_file_of_somebody_else_with_the_name_of_the_lock_is_left_alone),
 		TEST(a_directory_that_cannot_be_made_is_a_failure),
 		WITHOUT_LOCKS(a_directory_is_locked_until_it_is_given_back),
 		WITHOUT_LOCKS(who_finds_another_one_says_who_it_is),
 		WITHOUT_LOCKS(who_waits_gets_it_when_the_other_ends),
 		WITHOUT_LOCKS(a_dead_holder_is_replaced),
+		WITHOUT_LOCKS(a_file_of_somebody_else_with_the_name_of_the_lock_is_left_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

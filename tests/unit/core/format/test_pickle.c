@@ -12,9 +12,10 @@
 static int open_and_run(const char *bytes, size_t length, size_t block, np_pickle_take *take,
 			void *context, struct np_pickle **ret, np_pickled *root, struct np_err *err)
 {
+	const struct np_pickle_user user = { .take = take, .context = context };
 	int rc = np_pickle_open_bytes(bytes, length, "test", block, ret, err);
 
-	return rc < 0 ? rc : np_pickle_run(*ret, take, context, root, err);
+	return rc < 0 ? rc : np_pickle_run(*ret, &user, root, err);
 }
 
 /* Refused with these words, wherever the window ends. */
@@ -153,6 +154,58 @@ static void a_record_that_is_added_to_is_damage(void **state)
 	assert_int_equal(open_and_run(BYTES(bytes), 0, count_taken, &taken, &pickle, &root, &err),
 			 NP_E_FORMAT);
 	assert_holds(err.text, "SETITEMS at byte 24: what was complete is added to");
+}
+
+/* Lists of numbers become their sum, with what is added to them later. */
+static int sum_taken(void *context, struct np_pickle *pickle, uint64_t before,
+		     const np_pickled *items, size_t count, uint64_t *ret_record,
+		     struct np_err *err)
+{
+	uint64_t sum = before == UINT64_MAX ? 0 : before;
+	int64_t number;
+
+	(void)context;
+	(void)err;
+	for (size_t i = 0; i < count; i++) {
+		if (!np_pickled_integer(pickle, items[i], &number))
+			return NP_OK;
+		sum += (uint64_t)number;
+	}
+	*ret_record = sum;
+	return NP_OK;
+}
+
+static void a_list_becomes_the_record_of_who_takes_it_and_may_grow(void **state)
+{
+	/* [[1, 2] and then [4], [None], []]; the first is added to once more with APPEND 8 */
+	static const char bytes[] = "\x80\x02](]q\0(K\x01K\x02"
+				    "e(K\x04"
+				    "eK\x08"
+				    "a](Ne]e.";
+	/* A list of 3 that is added a None to. */
+	static const char damaged[] = "\x80\x02](K\x03"
+				      "e(Ne.";
+	const struct np_pickle_user user = { .take_list = sum_taken };
+	NP_CLEANUP(np_pickle_closep) struct np_pickle *pickle = NULL;
+	NP_CLEANUP(np_pickle_closep) struct np_pickle *other = NULL;
+	struct np_err err = NP_ERR_INIT;
+	const np_pickled *items;
+	uint64_t records[3];
+	np_pickled root = 0;
+	size_t count = 0;
+
+	(void)state;
+	assert_ok(np_pickle_open_bytes(BYTES(bytes), "test", 0, &pickle, &err), err);
+	assert_ok(np_pickle_run(pickle, &user, &root, &err), err);
+	items = np_pickled_items(pickle, root, &count);
+	assert_int_equal(count, 3);
+	assert_int_equal(np_pickled_records(pickle, items, count, records), 1);
+	assert_int_equal(records[0], 15);
+	assert_int_equal(np_pickled_type(pickle, items[1]), NP_PICKLED_LIST);
+	assert_int_equal(np_pickled_type(pickle, items[2]), NP_PICKLED_LIST);
+	assert_ok(np_pickle_open_bytes(BYTES(damaged), "test", 0, &other, &err), err);
+	assert_int_equal(np_pickle_run(other, &user, &root, &err), NP_E_FORMAT);
+	assert_holds(err.text, "APPENDS at byte 9: what was complete is added to");
 }
 
 static void what_names_code_is_refused_with_its_name_and_offset(void **state)
@@ -386,6 +439,7 @@ int main(void)
 		cmocka_unit_test(plain_data_of_all_kinds_is_read),
 		cmocka_unit_test(a_dictionary_becomes_the_record_of_who_takes_it),
 		cmocka_unit_test(a_record_that_is_added_to_is_damage),
+		cmocka_unit_test(a_list_becomes_the_record_of_who_takes_it_and_may_grow),
 		cmocka_unit_test(what_names_code_is_refused_with_its_name_and_offset),
 		cmocka_unit_test(what_no_writer_of_snapshots_uses_is_refused),
 		cmocka_unit_test(lengths_beyond_the_file_allocate_nothing),

@@ -381,20 +381,35 @@ static void a_message_to_nobody_in_particular_stays_alone(void **state)
 	}
 }
 
+/* Some write what a receive gets as from the other rank to this one. */
+static void a_sub_task_may_be_seen_from_the_other_end(void **state)
+{
+	struct np_comm_op known = { 0 };
+	struct np_comm_op unknown = { 0 };
+
+	(void)state;
+	np_comm_op_meet(&known, 2, 1, 2);
+	np_comm_op_meet(&known, 2, 2, 1);
+	assert_int_equal(known.peer, 2);
+	np_comm_op_meet(&unknown, -1, 2, 1);
+	np_comm_op_meet(&unknown, -1, 1, 2);
+	assert_int_equal(unknown.peer, 2);
+}
+
 static void sub_tasks_name_the_peer(void **state)
 {
 	struct np_comm_op op = { 0 };
 
 	(void)state;
-	np_comm_op_meet(&op, 2, 2);
-	np_comm_op_meet(&op, 2, -1);
-	np_comm_op_meet(&op, INT32_MIN, 3);
+	np_comm_op_meet(&op, 2, 2, 2);
+	np_comm_op_meet(&op, 2, 2, -1);
+	np_comm_op_meet(&op, 2, INT32_MIN, 3);
 	assert_int_equal(op.peer, 0);
-	np_comm_op_meet(&op, 2, 0);
-	np_comm_op_meet(&op, 2, 0);
+	np_comm_op_meet(&op, 2, 2, 0);
+	np_comm_op_meet(&op, 2, 2, 0);
 	assert_int_equal(op.peer, 1);
-	np_comm_op_meet(&op, 2, 1);
-	np_comm_op_meet(&op, 2, 0);
+	np_comm_op_meet(&op, 2, 2, 1);
+	np_comm_op_meet(&op, 2, 2, 0);
 	assert_int_equal(op.peer, NP_PEERS);
 }
 
@@ -977,6 +992,7 @@ int main(void)
 		cmocka_unit_test(batches_with_several_ranks_are_matched_by_position),
 		cmocka_unit_test(a_message_to_nobody_in_particular_stays_alone),
 		cmocka_unit_test(sub_tasks_name_the_peer),
+		cmocka_unit_test(a_sub_task_may_be_seen_from_the_other_end),
 		cmocka_unit_test(peers_that_were_found_match_as_if_they_had_been_recorded),
 		cmocka_unit_test(peers_of_nobody_leave_the_instances_as_they_are),
 		cmocka_unit_test(running_out_of_memory_while_peers_are_set_is_an_ordinary_failure),

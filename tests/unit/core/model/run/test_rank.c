@@ -25,6 +25,21 @@ static void hashes_are_those_of_the_vendor(void **state)
 		assert_true(np_group_hash(known[i].name, strlen(known[i].name)) == known[i].hash);
 }
 
+/* Files for people have the hash itself; a short number counts the communicators of a process. */
+static void a_name_that_is_a_hash_stays_what_it_is(void **state)
+{
+	uint64_t number = 0;
+
+	(void)state;
+	assert_true(np_group_hash("336488521765294195", 18) == UINT64_C(336488521765294195));
+	assert_true(np_group_hash("17148521525495523210", 20) == UINT64_C(17148521525495523210));
+	assert_true(np_group_hash("12", 2) == ((uint64_t)(49 * 29 + 50) << 32 | (49 * 131 + 50)));
+	assert_true(np_group_number("12", 2, &number));
+	assert_true(number == 12);
+	assert_false(np_group_number("12a", 3, &number));
+	assert_false(np_group_number("", 0, &number));
+}
+
 static void a_communicator_is_found_again_by_its_hash(void **state)
 {
 	NP_CLEANUP(np_rank_freep) struct np_rank *rank = np_rank_new(3, "/somewhere");
@@ -141,6 +156,153 @@ static int make_rank(struct np_err *err)
 	return np_rank_group(rank, 77, &index, err);
 }
 
+/* Two communicators whose links take turns, and packets of two operators. */
+static struct np_rank *make_linked(const int32_t *members)
+{
+	struct np_rank *rank = np_rank_new(3, "/somewhere");
+
+	for (uint32_t i = 0; i < 2; i++) {
+		struct np_group *group = np_vec_add(&rank->groups, NULL);
+
+		group->members = members;
+		group->member_count = 2;
+		group->group_rank = (int32_t)i;
+	}
+	(void)np_vec_add(&rank->transfers, NULL);
+	for (uint32_t i = 0; i < 6; i++) {
+		struct np_link *link = np_vec_add(&rank->links, NULL);
+		struct np_band *band = np_vec_add(&rank->bands, NULL);
+
+		*link = (struct np_link){ .group = i % 2,
+					  .step = i == 5 ? NP_NO_STEP : i,
+					  .op_class = 7 + i,
+					  .pick = (enum np_link_pick)i,
+					  .src = -1,
+					  .dst = (int32_t)(1 - i),
+					  .transport = 9,
+					  .bytes = i == 4 ? NP_UNKNOWN : (int64_t)i << 40,
+					  .time = 1000 - i,
+					  .op_name = NP_STR_NONE,
+					  .p2p = i == 2 };
+		*band = (struct np_band){ .op = i / 3,
+					  .type = NP_BAND_RDMA,
+					  .bytes = (int64_t)i << 50,
+					  .time = NP_NS_MAX,
+					  .large_packet_ratio = 1.0 / (i + 1),
+					  .package_bytes = 100 - i,
+					  .package_count = i,
+					  .package_time = NP_UNKNOWN };
+	}
+	return rank;
+}
+
+static void assert_same_link(const struct np_link *link, uint32_t of)
+{
+	static const int32_t members[] = { 0, 3 };
+	NP_CLEANUP(np_rank_freep) struct np_rank *plain = make_linked(members);
+	const struct np_link *same = &plain->links.item[of];
+
+	assert_int_equal(link->group, same->group);
+	assert_int_equal(link->step, same->step);
+	assert_int_equal(link->op_class, same->op_class);
+	assert_int_equal(link->pick, same->pick);
+	assert_int_equal(link->src, same->src);
+	assert_int_equal(link->dst, same->dst);
+	assert_int_equal(link->transport, same->transport);
+	assert_int_equal(link->bytes, same->bytes);
+	assert_int_equal(link->time, same->time);
+	assert_int_equal(link->op_name, same->op_name);
+	assert_int_equal(link->p2p, same->p2p);
+}
+
+static void packed_links_of_a_communicator_are_what_they_were(void **state)
+{
+	static const int32_t members[] = { 0, 3 };
+	NP_CLEANUP(np_rank_freep) struct np_rank *rank = make_linked(members);
+
+	(void)state;
+	assert_int_equal(np_rank_pack_rows(rank, NULL), NP_OK);
+	assert_int_equal(rank->links.count, 0);
+	for (uint32_t group = 0; group < 2; group++) {
+		struct np_rank_links links;
+
+		assert_int_equal(np_rank_links(rank, group, &links, NULL), NP_OK);
+		assert_int_equal(links.count, 3);
+		for (uint32_t i = 0; i < 3; i++)
+			assert_same_link(&links.item[i], 2 * i + group);
+		np_rank_links_release(&links);
+	}
+	assert_int_equal(np_rank_unpack_rows(rank, NULL), NP_OK);
+	assert_int_equal(rank->links.count, 6);
+	assert_same_link(&rank->links.item[5], 5);
+	assert_null(rank->packed_rows);
+}
+
+static void packed_packets_are_what_they_were(void **state)
+{
+	static const int32_t members[] = { 0, 3 };
+	NP_CLEANUP(np_rank_freep) struct np_rank *rank = make_linked(members);
+	NP_CLEANUP(np_rank_freep) struct np_rank *plain = make_linked(members);
+	struct np_rank_bands bands;
+
+	(void)state;
+	assert_int_equal(np_rank_pack_rows(rank, NULL), NP_OK);
+	assert_int_equal(np_rank_band_count(rank), 6);
+	assert_int_equal(np_rank_bands(rank, &bands, NULL), NP_OK);
+	assert_int_equal(bands.count, 6);
+	for (size_t i = 0; i < bands.count; i++) {
+		const struct np_band *band = &bands.item[i];
+		const struct np_band *same = &plain->bands.item[i];
+
+		assert_int_equal(band->op, same->op);
+		assert_int_equal(band->type, same->type);
+		assert_int_equal(band->bytes, same->bytes);
+		assert_int_equal(band->time, same->time);
+		assert_true(band->large_packet_ratio >= same->large_packet_ratio &&
+			    band->large_packet_ratio <= same->large_packet_ratio);
+		assert_int_equal(band->package_bytes, same->package_bytes);
+		assert_int_equal(band->package_count, same->package_count);
+		assert_int_equal(band->package_time, same->package_time);
+	}
+	np_rank_bands_release(&bands);
+}
+
+/* Who is in a communicator may be known from them alone. */
+static void links_of_communicators_without_members_are_not_packed(void **state)
+{
+	NP_CLEANUP(np_rank_freep) struct np_rank *rank = make_linked(NULL);
+
+	(void)state;
+	assert_int_equal(np_rank_pack_rows(rank, NULL), NP_OK);
+	assert_int_equal(rank->links.count, 6);
+	assert_null(rank->packed_rows);
+}
+
+static void thousands_of_communicators_and_steps_are_found_again(void **state)
+{
+	NP_CLEANUP(np_rank_freep) struct np_rank *rank = np_rank_new(0, "r");
+	struct np_err err = NP_ERR_INIT;
+	uint32_t index;
+
+	(void)state;
+	for (int turn = 0; turn < 2; turn++) {
+		for (uint32_t i = 0; i < NP_RANK_GROUPS; i++) {
+			assert_ok(np_rank_group(rank, 7 * (uint64_t)i, &index, &err), err);
+			assert_int_equal(index, i);
+			assert_ok(np_rank_step(rank, 3 * i + 1, &index, &err), err);
+			assert_int_equal(index, i);
+		}
+	}
+	/* Who changes a hash says so, and it is found as what it is now. */
+	rank->groups.item[100].hash = 5;
+	np_rank_forget_places(rank);
+	assert_ok(np_rank_group(rank, 5, &index, &err), err);
+	assert_int_equal(index, 100);
+	/* One more than a rank can be in. */
+	assert_int_equal(np_rank_group(rank, 6, &index, &err), NP_E_FORMAT);
+	assert_string_equal(err.text, "a rank in more than 10000 communicators");
+}
+
 static void running_out_of_memory_is_told(void **state)
 {
 	(void)state;
@@ -151,6 +313,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(hashes_are_those_of_the_vendor),
+		cmocka_unit_test(a_name_that_is_a_hash_stays_what_it_is),
 		cmocka_unit_test(a_communicator_is_found_again_by_its_hash),
 		cmocka_unit_test(a_new_rank_knows_its_id_and_path_and_no_device),
 		cmocka_unit_test(lengths_of_any_size_come_back_as_they_were),
@@ -158,7 +321,11 @@ int main(void)
 		cmocka_unit_test(numbers_that_no_device_has_are_no_device),
 		cmocka_unit_test(sends_receives_and_batches_are_point_to_point),
 		cmocka_unit_test(transports_and_picks_have_the_vendors_names),
+		cmocka_unit_test(packed_links_of_a_communicator_are_what_they_were),
+		cmocka_unit_test(packed_packets_are_what_they_were),
+		cmocka_unit_test(links_of_communicators_without_members_are_not_packed),
 		cmocka_unit_test(freeing_no_rank_is_allowed),
+		cmocka_unit_test(thousands_of_communicators_and_steps_are_found_again),
 		cmocka_unit_test(running_out_of_memory_is_told),
 	};
 
