@@ -270,6 +270,8 @@ static int prepare(struct cluster_options *options, struct np_analysis **ret, st
 		need = options->add ? need : NP_MODES_ALL;
 	}
 	common.operators_only = need == NP_MODES_OPERATORS;
+	/* Text has links and packets again with each operator. */
+	common.packed_rows = options->export != EXPORT_TEXT;
 	rc = prepare_loaded(&common, run, err);
 	if (rc < 0)
 		return rc;
@@ -437,12 +439,12 @@ static int present(struct np_analysis *analysis, const struct np_modes *modes,
 	int rc = NP_OK;
 
 	limit_rows(analysis, options);
+	if (options->common.format == NP_OUTPUT_JSON)
+		rc = np_analysis_explain(analysis, (size_t)options->common.jobs, &err);
 	if (begin_files(&report, options, &archive, &err) < 0)
 		status = np_report(np_exit_unwritten(&err), "%s", err.text);
 	report.database = archive ? report_archive_database(archive) : NULL;
 	say_notes(analysis, options);
-	if (options->common.format == NP_OUTPUT_JSON)
-		rc = np_analysis_explain(analysis, &err);
 	if (!early)
 		end_files(archive, &report, &status);
 	if (rc == NP_OK)

@@ -9,6 +9,7 @@
 #include "npuprof/notes.h"
 #include "npuprof/run.h"
 #include "npuprof/snapshot_rows.h"
+#include "npuprof/workers.h"
 
 #include <inttypes.h>
 
@@ -180,6 +181,19 @@ static void note_left_out(struct np_analysis *analysis)
 		    steps.text ? steps.text : "");
 }
 
+static int balance(struct np_analysis *analysis, size_t threads, struct np_err *err)
+{
+	int32_t *stages = NULL;
+	size_t count;
+	int rc = np_replay_stages(analysis->cluster, &stages, &count, err);
+
+	if (rc == NP_OK)
+		rc = np_balance_measure(analysis->align, analysis->clock, analysis->cluster, stages,
+					threads, &analysis->balance, err);
+	free(stages);
+	return rc;
+}
+
 static int replay(struct np_analysis *analysis, size_t threads, struct np_err *err)
 {
 	struct np_whatif_input input;
@@ -187,6 +201,10 @@ static int replay(struct np_analysis *analysis, size_t threads, struct np_err *e
 
 	if (analysis->align->matched == 0)
 		return NP_OK;
+	/* Before the replay is there: either is most of what is held at once. */
+	rc = balance(analysis, threads, err);
+	if (rc < 0)
+		return rc;
 	rc = np_replay_build(analysis->cluster, analysis->align, analysis->clock,
 			     &analysis->experts, threads, &analysis->replay, err);
 	input = np_analysis_repairs(analysis, threads);
@@ -196,12 +214,8 @@ static int replay(struct np_analysis *analysis, size_t threads, struct np_err *e
 		rc = np_whatif_measure(&input, &analysis->whatif, err);
 	if (rc == NP_OK)
 		rc = np_replay_path(analysis->replay, &analysis->path, err);
-	if (rc == NP_OK)
-		rc = np_efficiency_measure(analysis->replay, &analysis->efficiency, err);
-	if (rc == NP_OK)
-		rc = np_balance_measure(analysis->align, analysis->clock, analysis->cluster,
-					analysis->replay->stages, threads, &analysis->balance, err);
-	return rc;
+	return rc == NP_OK ? np_efficiency_measure(analysis->replay, &analysis->efficiency, err)
+			   : rc;
 }
 
 /* What reports begin with. */
@@ -224,33 +238,62 @@ static int summarise(struct np_analysis *analysis, struct np_err *err)
 	if (rc == NP_OK && analysis->pipeline.stages < 2)
 		rc = np_totals_find(analysis->cluster, &analysis->findings, err);
 	if (rc == NP_OK)
+		rc = np_fused_find(analysis->run, &analysis->findings, err);
+	if (rc == NP_OK)
 		rc = np_verdict_measure(analysis, &analysis->verdict, err);
 	return rc;
 }
 
-int np_analysis_explain(struct np_analysis *analysis, struct np_err *err)
+struct explaining {
+	struct np_analysis *analysis;
+	struct np_courses *courses; /* NULL without a replay */
+	struct np_err *errors;
+};
+
+static void explain_one(void *context, size_t index)
 {
+	const struct explaining *explaining = context;
+	struct np_analysis *analysis = explaining->analysis;
+	struct np_explanation *each = &analysis->explanations[index];
+	struct np_err *err = &explaining->errors[index];
+	int rc = np_explanation_measure(analysis->cluster, &analysis->causes, &analysis->charges,
+					analysis->order.ranks[index], each, err);
+
+	if (rc == NP_OK)
+		rc = np_explanation_add_waiters(analysis->align, analysis->clock, &analysis->waits,
+						each, err);
+	/* A failure stays in the list. */
+	if (rc == NP_OK && explaining->courses)
+		(void)!np_courses_measure(explaining->courses, analysis->order.ranks[index],
+					  &analysis->courses[index], err);
+}
+
+int np_analysis_explain(struct np_analysis *analysis, size_t threads, struct np_err *err)
+{
+	const struct np_workers workers = { .threads = threads };
+	struct explaining explaining = { .analysis = analysis };
+	size_t count = analysis->order.count;
 	int rc = NP_OK;
 
 	if (analysis->explanations)
 		return NP_OK;
-	analysis->explanations = calloc(analysis->order.count + 1, sizeof(*analysis->explanations));
-	analysis->courses = calloc(analysis->order.count + 1, sizeof(*analysis->courses));
-	if (!analysis->explanations || !analysis->courses)
-		return np_fail_nomem(err, "causes of waiting");
-	for (size_t i = 0; i < analysis->order.count && rc == NP_OK; i++) {
-		struct np_explanation *each = &analysis->explanations[i];
-
-		rc = np_explanation_measure(analysis->cluster, &analysis->causes,
-					    &analysis->charges, analysis->order.ranks[i], each,
-					    err);
-		if (rc == NP_OK)
-			rc = np_explanation_add_waiters(analysis->align, analysis->clock,
-							&analysis->waits, each, err);
-		if (rc == NP_OK && analysis->replay)
-			rc = np_course_measure(analysis->replay, analysis->order.ranks[i],
-					       &analysis->courses[i], err);
+	analysis->explanations = calloc(count + 1, sizeof(*analysis->explanations));
+	analysis->courses = calloc(count + 1, sizeof(*analysis->courses));
+	explaining.errors = calloc(count + 1, sizeof(*explaining.errors));
+	if (!analysis->explanations || !analysis->courses || !explaining.errors)
+		rc = np_fail_nomem(err, "causes of waiting");
+	if (rc == NP_OK && analysis->replay)
+		rc = np_courses_new(analysis->replay, &explaining.courses, err);
+	if (rc == NP_OK)
+		np_workers_run(&workers, count, explain_one, &explaining);
+	for (size_t i = 0; i < count && rc == NP_OK; i++) {
+		if (explaining.errors[i].code < 0)
+			rc = np_fail(err, explaining.errors[i].code, "%s",
+				     explaining.errors[i].text);
 	}
+	np_courses_free(explaining.courses);
+	free(explaining.errors);
+	np_timings_lap(&analysis->run->timings, NP_TIMED_VERDICT);
 	return rc;
 }
 

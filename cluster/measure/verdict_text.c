@@ -11,9 +11,13 @@
 #include "npuprof/text.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 /* How much longer a type of operators takes if it is worth a name. */
 #define MIN_RATIO 1.02
+
+/* A type that peers do not run is named if it takes so much of what the first does. */
+#define LEAST_OWN 0.1
 
 /* A rank that is late now and then is not the whole cause if all even gains so many times as much.
  */
@@ -40,7 +44,7 @@ void np_verdict_put_communicator(struct np_buf *buf, const struct np_analysis *a
 	}
 }
 
-/* "MatMulV2 +12 %, Add +11 %" */
+/* "MatMulV2 +12 %, Add +11 %"; "Unique +900 us" where peers run none. */
 static void put_types(struct np_buf *buf, const struct np_run *run,
 		      const struct np_explanation *explanation)
 {
@@ -50,11 +54,18 @@ static void put_types(struct np_buf *buf, const struct np_run *run,
 		const struct np_root_cause_type *type = &explanation->types[i];
 		const char *name = np_run_text(run, type->type);
 
-		if (type->ratio < MIN_RATIO || !name)
+		if (type->ratio < MIN_RATIO || !name ||
+		    (isinf(type->ratio) &&
+		     (double)type->excess < LEAST_OWN * (double)explanation->types[0].excess))
 			continue;
 		np_buf_add(buf, between);
 		np_text_safe(buf, name, strlen(name));
-		np_buf_printf(buf, " +%.0f %%", 100 * (type->ratio - 1));
+		if (isinf(type->ratio)) {
+			np_buf_add(buf, " +");
+			np_text_duration(buf, type->excess);
+		} else {
+			np_buf_printf(buf, " +%.0f %%", 100 * (type->ratio - 1));
+		}
 		between = ", ";
 	}
 }

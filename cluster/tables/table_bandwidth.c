@@ -61,13 +61,13 @@ static int produce_row(const struct np_run *run, const struct np_rank *rank, uin
 	return np_sink_row(sink, cells, err);
 }
 
-static int produce_ops(const struct np_run *run, const struct np_rank *rank, struct np_sink *sink,
-		       struct np_err *err)
+static int produce_ops(const struct np_run *run, const struct np_rank *rank,
+		       const struct np_rank_bands *bands, struct np_sink *sink, struct np_err *err)
 {
 	int rc = NP_OK;
 
-	for (size_t i = 0; i < rank->bands.count && rc == NP_OK; i++) {
-		const struct np_band *band = &rank->bands.item[i];
+	for (size_t i = 0; i < bands->count && rc == NP_OK; i++) {
+		const struct np_band *band = &bands->item[i];
 		const struct np_comm_op *op = &rank->ops.item[band->op];
 
 		if (np_vendor_step(rank, op->step) != NP_NO_STEP)
@@ -102,13 +102,14 @@ static int by_transport_and_package(const void *left, const void *right)
 	return order ? order : np_order(a->band.package_bytes, b->band.package_bytes);
 }
 
-static struct band_part *collect_parts(const struct np_rank *rank, size_t *ret_count)
+static struct band_part *collect_parts(const struct np_rank *rank,
+				       const struct np_rank_bands *bands, size_t *ret_count)
 {
-	struct band_part *parts = malloc((rank->bands.count + 1) * sizeof(*parts));
+	struct band_part *parts = malloc((bands->count + 1) * sizeof(*parts));
 	size_t count = 0;
 
-	for (size_t i = 0; parts && i < rank->bands.count; i++) {
-		const struct np_band *band = &rank->bands.item[i];
+	for (size_t i = 0; parts && i < bands->count; i++) {
+		const struct np_band *band = &bands->item[i];
 		const struct np_comm_op *op = &rank->ops.item[band->op];
 		bool repeats = i > 0 && band[-1].op == band->op && band[-1].type == band->type;
 		struct band_part *part = &parts[count];
@@ -155,10 +156,11 @@ static int produce_transport(const struct np_run *run, const struct np_rank *ran
 }
 
 static int produce_totals(const struct np_run *run, const struct np_rank *rank,
-			  struct np_sink *sink, struct np_err *err)
+			  const struct np_rank_bands *bands, struct np_sink *sink,
+			  struct np_err *err)
 {
 	size_t count = 0;
-	struct band_part *parts = collect_parts(rank, &count);
+	struct band_part *parts = collect_parts(rank, bands, &count);
 	int rc = NP_OK;
 
 	if (!parts)
@@ -173,18 +175,29 @@ static int produce_totals(const struct np_run *run, const struct np_rank *rank,
 	return rc;
 }
 
+static int produce_rank(const struct np_run *run, const struct np_rank *rank, bool totals,
+			struct np_sink *sink, struct np_err *err)
+{
+	struct np_rank_bands bands;
+	int rc = np_rank_bands(rank, &bands, err);
+
+	if (rc == NP_OK)
+		rc = totals ? produce_totals(run, rank, &bands, sink, err)
+			    : produce_ops(run, rank, &bands, sink, err);
+	np_rank_bands_release(&bands);
+	return rc;
+}
+
 static int produce(const void *model, struct np_sink *sink, struct np_err *err)
 {
 	const struct np_run *run = ((const struct np_analysis *)model)->run;
 	int rc = NP_OK;
 
-	for (size_t i = 0; i < run->sources.count && rc == NP_OK; i++) {
-		if (run->ranks[i])
-			rc = produce_ops(run, run->ranks[i], sink, err);
-	}
-	for (size_t i = 0; i < run->sources.count && rc == NP_OK; i++) {
-		if (run->ranks[i])
-			rc = produce_totals(run, run->ranks[i], sink, err);
+	for (size_t i = 0; i < 2 * run->sources.count && rc == NP_OK; i++) {
+		const struct np_rank *rank = run->ranks[i % run->sources.count];
+
+		if (rank)
+			rc = produce_rank(run, rank, i >= run->sources.count, sink, err);
 	}
 	return rc;
 }

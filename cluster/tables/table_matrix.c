@@ -52,15 +52,6 @@ struct matrix_entries {
 	NP_VEC(struct matrix_entry) list;
 };
 
-static size_t step_order(const struct np_cluster *cluster, np_str step)
-{
-	for (size_t i = 0; i < cluster->steps.count; i++) {
-		if (cluster->steps.item[i] == step)
-			return i;
-	}
-	return cluster->steps.count;
-}
-
 static int add_link(const struct np_cluster *cluster, const struct np_communicator *communicator,
 		    const struct np_rank *rank, const struct np_link *link,
 		    struct matrix_entries *entries, struct np_err *err)
@@ -77,7 +68,7 @@ static int add_link(const struct np_cluster *cluster, const struct np_communicat
 	if (!entry)
 		return NP_E_NOMEM;
 	*entry = (struct matrix_entry){ .step = step,
-					.step_order = step_order(cluster, step),
+					.step_order = np_cluster_step(cluster, step),
 					.op_class = link->op_class,
 					.class_text = np_strtab_text(cluster->run->strings,
 								     link->op_class),
@@ -91,6 +82,23 @@ static int add_link(const struct np_cluster *cluster, const struct np_communicat
 	return NP_OK;
 }
 
+static int collect_of(const struct np_cluster *cluster, const struct np_communicator *communicator,
+		      const struct np_rank *rank, uint32_t group, struct matrix_entries *entries,
+		      struct np_err *err)
+{
+	struct np_rank_links links;
+	int rc = np_rank_links(rank, group, &links, err);
+
+	for (size_t i = 0; i < links.count && rc == NP_OK; i++) {
+		const struct np_link *link = &links.item[i];
+
+		if (link->group == group && np_vendor_step(rank, link->step) != NP_NO_STEP)
+			rc = add_link(cluster, communicator, rank, link, entries, err);
+	}
+	np_rank_links_release(&links);
+	return rc;
+}
+
 /* All links of a communicator, from the ranks that have operators of it. */
 static int collect(const struct np_cluster *cluster, const struct np_communicator *communicator,
 		   struct matrix_entries *entries, struct np_err *err)
@@ -98,15 +106,12 @@ static int collect(const struct np_cluster *cluster, const struct np_communicato
 	int rc = NP_OK;
 
 	entries->list.count = 0;
-	for (size_t i = 0; i < communicator->observed_count; i++) {
+	for (size_t i = 0; i < communicator->observed_count && rc == NP_OK; i++) {
 		const struct np_rank *rank = np_run_rank(cluster->run, communicator->observed[i]);
 
-		for (size_t j = 0; rank && j < rank->links.count && rc == NP_OK; j++) {
-			const struct np_link *link = &rank->links.item[j];
-
-			if (np_vendor_step(rank, link->step) != NP_NO_STEP &&
-			    rank->groups.item[link->group].hash == communicator->hash)
-				rc = add_link(cluster, communicator, rank, link, entries, err);
+		for (uint32_t j = 0; rank && j < rank->groups.count && rc == NP_OK; j++) {
+			if (rank->groups.item[j].hash == communicator->hash)
+				rc = collect_of(cluster, communicator, rank, j, entries, err);
 		}
 	}
 	return rc;

@@ -103,13 +103,13 @@ expect_equal "$(sqlite3 "$db" "SELECT p.rank, stage, useful_ns + other_comm_ns +
 2|1|0|1'
 expect_equal "$(sqlite3 "$db" "SELECT count(*) > 0, sum(verdict = 'slow') FROM np_link")" '1|0'
 
-behaviour 'messages of ranks that nothing tells the stages of are said'
+behaviour 'stages are found from who sends first where no communicator has a name'
 rm -rf "$work/c" "$work/out"
 run "$synth" -q -o "$work/c" --ranks 4 --pp 2 --steps 2 --layers 2 --format msprof-db
 run "$npuprof" cluster -d "$work/c" -o "$work/out"
 expect_exit 0
-expect_stdout_says 'pipeline: ranks send messages, but nothing tells which of them are a stage; collect with prof.add_metadata_json'
-expect_stdout_says 'no rank stands out'
+expect_stdout_says 'pipeline of 2 stages'
+expect_stdout_says 'stage 1 (ranks 2-3) has more kernels'
 run "$synth" -q -o "$work/c" --force --ranks 4 --steps 2 --layers 2 --format msprof-db
 run "$npuprof" cluster -d "$work/c" -o "$work/out"
 expect_stdout_lacks 'pipeline: '

@@ -186,6 +186,14 @@ expect_exit 1
 expect_equal "$(grep -c 'cannot work on several processes' stderr)" 1
 expect 'nothing was written' test ! -e nothing
 
+behaviour 'one of several processes merges, to the same bytes'
+run "$npuprof" cluster -q --no-db --cache sums -d c
+run "$npuprof" merge sums -o alone.nppart
+together 3 merge sums -o together.nppart
+expect_exit 0
+expect_equal "$(grep -c '7 ranks of 1 inputs' stdout)" 1
+expect 'the part is the same' cmp alone.nppart together.nppart
+
 behaviour 'a plain npuprof neither needs nor loads MPI'
 expect 'it is not linked' test -z "$(ldd "$npuprof" | grep -i libmpi)"
 if command -v strace >/dev/null; then

@@ -23,108 +23,6 @@ void np_balance_release(struct np_balance *balance)
 	np_vec_release(&balance->shares);
 }
 
-/* --- scenarios ---------------------------------------------------------------------------------
- */
-
-static void scenario_free(struct bal_scenario *scenario)
-{
-	free(scenario->at);
-	free(scenario->total);
-	free(scenario->after);
-}
-
-/* As it was. */
-static int as_it_was(const struct np_bal *bal, struct bal_scenario *ret, struct np_err *err)
-{
-	ret->at = malloc((bal->marks.count + 1) * sizeof(*ret->at));
-	ret->total = malloc((bal->cells.count + 1) * sizeof(*ret->total));
-	ret->after = malloc(((size_t)bal->align->op_count + 1) * sizeof(*ret->after));
-	if (!ret->at || !ret->total || !ret->after)
-		return np_fail_nomem(err, "the balance of a run");
-	for (size_t i = 0; i < bal->marks.count; i++)
-		ret->at[i] = bal->marks.item[i].at;
-	for (size_t i = 0; i < bal->cells.count; i++)
-		ret->total[i] = bal->cells.item[i].total;
-	for (size_t i = 0; i < bal->align->op_count; i++)
-		ret->after[i] = bal->ops[i].after;
-	return NP_OK;
-}
-
-static void even_transfer(const struct np_bal *bal, uint32_t slot, struct bal_scenario *scenario)
-{
-	float median = bal->alike.item[bal->ops[slot].alike].median;
-
-	if (!bal->ops[slot].self && !isnan(median))
-		scenario->after[slot] = median;
-}
-
-/* A rank in a step: its work and its transfers. */
-static void even_cell(const struct np_bal *bal, size_t index, struct bal_scenario *scenario)
-{
-	const struct bal_cell *cell = &bal->cells.item[index];
-
-	scenario->total[index] = bal->totals[cell->stage];
-	for (uint32_t i = cell->first; i < cell->first + cell->marks; i++) {
-		const struct bal_mark *mark = &bal->marks.item[i];
-
-		scenario->at[i] = bal_even_at(bal, bal->even, mark);
-		even_transfer(bal, mark->slot, scenario);
-	}
-}
-
-/* Transfers of one type. */
-static void even_transfers(const struct np_bal *bal, np_str type, struct bal_scenario *scenario)
-{
-	for (uint32_t i = 0; i < bal->align->op_count; i++) {
-		if (bal->ops[i].cell != UINT32_MAX && np_align_op(bal->align, i)->type == type)
-			even_transfer(bal, i, scenario);
-	}
-}
-
-/* --- kernels of one type -----------------------------------------------------------------------
- */
-
-/* By cell, what a type takes up to each mark against what it takes if it is even. */
-static int even_type_of_cell(struct np_bal *bal, size_t index, size_t type, const double *weights,
-			     const double *even, struct bal_scenario *scenario)
-{
-	const struct bal_cell *cell = &bal->cells.item[index];
-	double factor = bal->weights[cell->stage * bal->types.count + type];
-	struct bal_progress own = { 0 };
-	int rc = bal_see_progress(bal, cell, weights, &own);
-
-	for (uint32_t i = cell->first; i < cell->first + cell->marks && rc == NP_OK; i++) {
-		const struct bal_mark *mark = &bal->marks.item[i];
-
-		scenario->at[i] += factor * bal_even_at(bal, even, mark) -
-				   bal_progress_at(&own, cell, mark->time);
-	}
-	if (rc == NP_OK)
-		scenario->total[index] += factor * bal->types.item[type].stages[cell->stage] /
-						  bal->stage_cells[cell->stage] -
-					  own.sums.item[own.sums.count - 1];
-	np_vec_release(&own.sums);
-	return rc;
-}
-
-/* Kernels of one type take the mean, all others what they took. */
-static int even_type(struct np_bal *bal, size_t type, struct bal_scenario *scenario)
-{
-	double *weights = calloc(bal->types.count + 1, sizeof(*weights));
-	double *even = NULL;
-	int rc = weights ? NP_OK : np_fail_nomem(bal->err, "the balance of a run");
-
-	if (rc == NP_OK) {
-		weights[type] = 1;
-		rc = bal_settle(bal, weights, &even);
-	}
-	for (size_t i = 0; i < bal->cells.count && rc == NP_OK; i++)
-		rc = even_type_of_cell(bal, i, type, weights, even, scenario);
-	free(even);
-	free(weights);
-	return rc;
-}
-
 /* --- what is tried ------------------------------------------------------------------------------
  */
 
@@ -133,12 +31,24 @@ static int even_type(struct np_bal *bal, size_t type, struct bal_scenario *scena
 #define TRIED_TYPES  6
 #define TRIED_STAGES 64
 
+/* Kernels of a type need an array of their own: so many at most are tried side by side. */
+#define KERNELS_AT_ONCE 2
+
+/* Shares that are tried side by side. */
+struct batch {
+	size_t shares[BAL_LANES];
+	size_t count;
+	size_t kernels;
+};
+
 struct trying {
 	struct np_bal *bal;
+	const struct bal_program *program;
 	struct np_balance *balance;
 	NP_VEC(struct np_balance_share) list;
-	double *steps; /* by the list */
-	struct np_err *errors;
+	NP_VEC(struct batch) batches;
+	double *steps;         /* by the list */
+	struct np_err *errors; /* by batch */
 };
 
 struct candidate {
@@ -277,40 +187,58 @@ static int try_transfers(struct trying *trying)
 /* --- trying it ----------------------------------------------------------------------------------
  */
 
-static void even_share(const struct np_bal *bal, const struct np_balance_share *share,
-		       struct bal_scenario *scenario)
+static bool is_of_kernels(const struct np_balance_share *share)
 {
-	for (size_t i = 0; i < bal->cells.count; i++) {
-		const struct bal_cell *cell = &bal->cells.item[i];
-
-		if (share->kind == NP_SHARE_RANK ? cell->rank == (uint32_t)share->number
-						 : cell->stage == (uint32_t)share->number)
-			even_cell(bal, i, scenario);
-	}
+	return share->kind == NP_SHARE_OPTYPE && share->number >= 0;
 }
 
-static void run_share(void *context, size_t index)
+static int make_batches(struct trying *trying)
+{
+	for (size_t i = 0; i < trying->list.count; i++) {
+		bool kernels = is_of_kernels(&trying->list.item[i]);
+		struct batch *batch;
+		size_t at = 0;
+
+		while (at < trying->batches.count &&
+		       (trying->batches.item[at].count == BAL_LANES ||
+			(kernels && trying->batches.item[at].kernels == KERNELS_AT_ONCE)))
+			at++;
+		batch = at < trying->batches.count ? &trying->batches.item[at]
+						   : np_vec_add(&trying->batches, trying->bal->err);
+		if (!batch)
+			return NP_E_NOMEM;
+		batch->shares[batch->count++] = i;
+		batch->kernels += kernels;
+	}
+	return NP_OK;
+}
+
+static struct bal_lane lane_of(const struct np_balance_share *share)
+{
+	static const enum bal_what kinds[] = {
+		[NP_SHARE_RANK] = BAL_EVEN_RANK,
+		[NP_SHARE_STAGE] = BAL_EVEN_STAGE,
+		[NP_SHARE_OPTYPE] = BAL_EVEN_TRANSFERS,
+	};
+
+	return (struct bal_lane){ .what = is_of_kernels(share) ? BAL_EVEN_KERNELS
+							       : kinds[share->kind],
+				  .number = (uint32_t)share->number,
+				  .type = share->type };
+}
+
+static void run_batch(void *context, size_t index)
 {
 	struct trying *trying = context;
-	struct np_bal bal = *trying->bal; /* for an error of its own */
-	const struct np_balance_share *share = &trying->list.item[index];
-	struct bal_scenario scenario = { 0 };
-	size_t steps;
-	size_t forced = 0;
-	int rc;
+	const struct batch *batch = &trying->batches.item[index];
+	struct bal_lane lanes[BAL_LANES];
 
-	bal.err = &trying->errors[index];
-	rc = as_it_was(&bal, &scenario, bal.err);
-	if (rc == NP_OK && share->kind != NP_SHARE_OPTYPE)
-		even_share(&bal, share, &scenario);
-	else if (rc == NP_OK && share->number < 0)
-		even_transfers(&bal, share->type, &scenario);
-	else if (rc == NP_OK)
-		rc = even_type(&bal, (size_t)share->number, &scenario);
+	for (size_t i = 0; i < batch->count; i++)
+		lanes[i] = lane_of(&trying->list.item[batch->shares[i]]);
 	/* A failure stays in the list. */
-	if (rc == NP_OK)
-		(void)!bal_run(&bal, &scenario, &trying->steps[index], &steps, &forced, bal.err);
-	scenario_free(&scenario);
+	(void)!bal_run(trying->bal, trying->program, lanes, batch->count, &trying->errors[index]);
+	for (size_t i = 0; i < batch->count; i++)
+		trying->steps[batch->shares[i]] = lanes[i].step;
 }
 
 static int by_recovered(const void *left, const void *right)
@@ -334,13 +262,15 @@ static int keep_shares(struct trying *trying, double now, double ideal)
 {
 	const struct np_run *run = trying->bal->align->run;
 
+	for (size_t i = 0; i < trying->batches.count; i++) {
+		if (trying->errors[i].code < 0)
+			return np_fail(trying->bal->err, trying->errors[i].code, "%s",
+				       trying->errors[i].text);
+	}
 	for (size_t i = 0; i < trying->list.count; i++) {
 		struct np_balance_share *share = &trying->list.item[i];
 		struct np_balance_share *kept;
 
-		if (trying->errors[i].code < 0)
-			return np_fail(trying->bal->err, trying->errors[i].code, "%s",
-				       trying->errors[i].text);
 		share->recovered = (now - trying->steps[i]) / (now - ideal);
 		if (share->recovered < WORTH && share->kind != NP_SHARE_STAGE)
 			continue;
@@ -377,32 +307,37 @@ static int find_shares(struct trying *trying, double now, double ideal, size_t t
 		rc = try_kernels(trying);
 	if (rc == NP_OK)
 		rc = try_transfers(trying);
+	if (rc == NP_OK)
+		rc = make_batches(trying);
 	if (rc < 0)
 		return rc;
 	trying->steps = calloc(trying->list.count + 1, sizeof(*trying->steps));
-	trying->errors = calloc(trying->list.count + 1, sizeof(*trying->errors));
+	trying->errors = calloc(trying->batches.count + 1, sizeof(*trying->errors));
 	if (!trying->steps || !trying->errors)
 		return np_fail_nomem(trying->bal->err, "the balance of a run");
-	np_workers_run(&workers, trying->list.count, run_share, trying);
+	np_workers_run(&workers, trying->batches.count, run_batch, trying);
 	return keep_shares(trying, now, ideal);
 }
 
 /* --- all of it ----------------------------------------------------------------------------------
  */
 
-static int run_both(struct np_bal *bal, struct np_balance *ret, double *ret_now, double *ret_ideal)
+/* As it was, and where all is even. */
+static int run_both(struct np_bal *bal, struct bal_program *program, struct np_balance *ret,
+		    double *ret_now, double *ret_ideal)
 {
-	struct bal_scenario scenario = { 0 };
-	int rc = as_it_was(bal, &scenario, bal->err);
+	struct bal_lane lanes[] = { { .what = BAL_AS_IT_WAS }, { .what = BAL_EVEN } };
+	int rc = bal_order(bal, program, bal->err);
 
 	if (rc == NP_OK)
-		rc = bal_run(bal, &scenario, ret_now, &ret->steps, &ret->forced, bal->err);
-	for (size_t i = 0; i < bal->cells.count && rc == NP_OK; i++)
-		even_cell(bal, i, &scenario);
-	if (rc == NP_OK)
-		rc = bal_run(bal, &scenario, ret_ideal, &ret->steps, &ret->forced, bal->err);
-	scenario_free(&scenario);
-	return rc;
+		rc = bal_run(bal, program, lanes, NP_COUNT(lanes), bal->err);
+	if (rc < 0)
+		return rc;
+	ret->steps = lanes[1].steps;
+	ret->forced = 2 * program->forced;
+	*ret_now = lanes[0].step;
+	*ret_ideal = lanes[1].step;
+	return NP_OK;
 }
 
 /* More messages than this share whose other end is not known leave no pipeline to run. */
@@ -429,19 +364,23 @@ int np_balance_measure(const struct np_align *align, const struct np_clock *cloc
 	struct np_bal bal = {
 		.align = align, .clock = clock, .cluster = cluster, .stage_of = stages, .err = err
 	};
-	struct trying trying = { .bal = &bal, .balance = ret };
+	struct bal_program program = { 0 };
+	struct trying trying = { .bal = &bal, .program = &program, .balance = ret };
 	double now = 0;
 	double ideal = 0;
 	int rc = bal_build(&bal);
 
-	if (rc == NP_OK && bal.cells.count > 1 && has_messages(align))
-		rc = run_both(&bal, ret, &now, &ideal);
+	if (rc == NP_OK && bal.cells.count > 1 && bal.marks.count < BAL_MOST &&
+	    align->op_count < BAL_MOST && has_messages(align))
+		rc = run_both(&bal, &program, ret, &now, &ideal);
 	ret->known = rc == NP_OK && ideal > 0;
 	ret->step = (np_ns)llround(now);
 	ret->ideal = (np_ns)llround(ideal);
 	if (ret->known)
 		rc = find_shares(&trying, now, ideal, threads);
+	bal_program_release(&program);
 	np_vec_release(&trying.list);
+	np_vec_release(&trying.batches);
 	free(trying.steps);
 	free(trying.errors);
 	bal_release(&bal);

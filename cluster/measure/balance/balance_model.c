@@ -28,6 +28,7 @@ void bal_release(struct np_bal *bal)
 	free(bal->weights);
 	free(bal->totals);
 	free(bal->even);
+	free(bal->passes);
 }
 
 static int out_of_memory(struct np_bal *bal)
@@ -37,15 +38,6 @@ static int out_of_memory(struct np_bal *bal)
 
 /* --- cells ------------------------------------------------------------------------------------ */
 
-static size_t step_index(const struct np_cluster *cluster, np_str step)
-{
-	for (size_t i = 0; i < cluster->steps.count; i++) {
-		if (cluster->steps.item[i] == step)
-			return i;
-	}
-	return SIZE_MAX;
-}
-
 static int add_cells(struct np_bal *bal, uint32_t index)
 {
 	const struct np_rank *rank = bal->align->run->ranks[index];
@@ -54,7 +46,7 @@ static int add_cells(struct np_bal *bal, uint32_t index)
 	for (size_t i = 0; i < rank->activity.cells.count; i++) {
 		const struct np_activity_cell *activity = &rank->activity.cells.item[i];
 		const struct np_step_time *time = &rank->times.item[i];
-		size_t step = step_index(bal->cluster, rank->steps.item[time->step].id);
+		size_t step = np_cluster_step(bal->cluster, rank->steps.item[time->step].id);
 		struct bal_cell *cell;
 
 		if (time->device != rank->times.item[0].device || step == SIZE_MAX ||
@@ -342,12 +334,15 @@ static uint32_t direction(const struct np_bal *bal, const struct np_instance *in
 	return 0;
 }
 
+/* What the job calls it; those without a name are told apart by their sizes. */
 static uint32_t role_of(const struct np_bal *bal, uint32_t communicator)
 {
-	uint64_t hash = bal->align->communicators.item[communicator].hash;
-	const struct np_communicator *each = np_cluster_communicator(bal->cluster, hash);
+	const struct np_align_communicator *own = &bal->align->communicators.item[communicator];
+	const struct np_communicator *each = np_cluster_communicator(bal->cluster, own->hash);
 
-	return each ? each->pg_name : NP_STR_NONE;
+	if (each && each->pg_name != NP_STR_NONE)
+		return each->pg_name;
+	return 0x80000000 | own->size;
 }
 
 /* Operators that do the same on other ranks: by type, role and, of messages, direction. */
@@ -483,6 +478,7 @@ enum blocks {
 	BLOCKS_NOT,
 	BLOCKS,
 	BLOCKS_LATER,
+	BLOCKS_PERHAPS, /* it was over while the rank stood still for another */
 };
 
 /* What must have ended before the rank goes on? Receives always; else what it was seen to wait for.
@@ -493,6 +489,8 @@ static enum blocks blocks_at(const struct np_bal *bal, const struct bal_cell *ce
 	bool more = false;
 	bool shows = op->end <= cell->activity->begin || shows_at_end(cell, op->end, &more);
 
+	if (is_receive(bal, op) && shows && more)
+		return BLOCKS_PERHAPS;
 	if (is_receive(bal, op))
 		return shows ? BLOCKS : BLOCKS_LATER;
 	if (!shows || more)
@@ -544,6 +542,7 @@ static struct bal_mark *add_mark(struct bal_marking *marking, uint32_t slot, uin
 								 time),
 					   .row = row,
 					   .slot = slot,
+					   .cell = marking->index,
 					   .seen = true };
 	return mark;
 }
@@ -582,6 +581,7 @@ static int mark_start(struct bal_marking *marking, const struct np_comm_op *op, 
 
 	if (!mark)
 		return NP_E_NOMEM;
+	mark->message = op->p2p;
 	mark->seen = !is_held(marking->bal, op, slot);
 	marking->bal->rows.item[row].starts++;
 	count_mark(marking, mark);
@@ -603,6 +603,7 @@ static int mark_block(struct bal_marking *marking, const struct np_comm_op *op, 
 	mark->message = op->p2p;
 	mark->receive = is_receive(marking->bal, op);
 	mark->seen = how == BLOCKS;
+	mark->perhaps = how == BLOCKS_PERHAPS;
 	count_mark(marking, mark);
 	return NP_OK;
 }
@@ -797,7 +798,8 @@ static void see_place(struct placing *placing, const struct bal_mark *mark)
 	next = mark->seen
 		       ? np_lower_bound(i, (size_t)0, count, starts[i].at > mark->at + FOLLOWS_NS)
 		       : np_lower_bound(i, (size_t)0, count, starts[i].time >= mark->time);
-	if (next > 0)
+	/* Ranks that stood still for another are not past it. */
+	if (next > 0 && !mark->perhaps)
 		take_later(bal, placing->latest.item[next - 1],
 			   mark->seen ? &row->place : &row->bound);
 	if (next < count && !mark->seen)
@@ -956,7 +958,7 @@ static int settle_cell(struct settling *settling, const struct bal_cell *cell)
 	return rc;
 }
 
-int bal_settle(struct np_bal *bal, const double *weights, double **ret)
+int bal_settle(struct np_bal *bal, const double *weights, uint32_t stage, double **ret)
 {
 	struct settling settling = {
 		.bal = bal,
@@ -967,8 +969,10 @@ int bal_settle(struct np_bal *bal, const double *weights, double **ret)
 	};
 	int rc = settling.sums && settling.counts && settling.started ? NP_OK : out_of_memory(bal);
 
-	for (size_t i = 0; i < bal->cells.count && rc == NP_OK; i++)
-		rc = settle_cell(&settling, &bal->cells.item[i]);
+	for (size_t i = 0; i < bal->cells.count && rc == NP_OK; i++) {
+		if (stage == BAL_ALL_STAGES || bal->cells.item[i].stage == stage)
+			rc = settle_cell(&settling, &bal->cells.item[i]);
+	}
 	for (size_t i = 0; i < bal->rows.count && rc == NP_OK; i++) {
 		if (settling.counts[i] > 0)
 			settling.sums[i] /= settling.counts[i];
@@ -980,15 +984,14 @@ int bal_settle(struct np_bal *bal, const double *weights, double **ret)
 	return rc;
 }
 
-double bal_even_at(const struct np_bal *bal, const double *even, const struct bal_mark *mark)
+/* Rows of starts and blocks take turns. */
+double bal_even_at(const struct np_bal *bal, const double *even, uint32_t row)
 {
-	const struct bal_row *row = &bal->rows.item[mark->row];
-
-	uint32_t place = place_of(bal, row);
+	uint32_t place = place_of(bal, &bal->rows.item[row]);
 
 	if (place != NO_ROW)
 		return even[place];
-	return even[mark->row] + (mark->block ? even[start_row(mark->row)] : 0);
+	return even[row] + (row % 2 == 1 ? even[start_row(row)] : 0);
 }
 
 /* --- transfers ---------------------------------------------------------------------------------
@@ -1056,6 +1059,14 @@ static int by_alike(const void *left, const void *right)
 	return (a->after > b->after) - (a->after < b->after);
 }
 
+/* Nobody who is known to have been there is missing. */
+static bool has_all(const struct np_bal *bal, uint32_t slot)
+{
+	const struct np_instance *instance = np_align_instance(bal->align, slot);
+
+	return instance->count >= instance->expected && instance->count > 1;
+}
+
 /* Medians of what is alike: half of two in the middle, as the rule has it. */
 static int find_medians(struct np_bal *bal)
 {
@@ -1067,8 +1078,7 @@ static int find_medians(struct np_bal *bal)
 	for (uint32_t i = 0; i < bal->align->op_count; i++) {
 		const struct bal_op *op = &bal->ops[i];
 
-		if (op->cell != UINT32_MAX && !op->self && !op->loose &&
-		    np_instance_complete(np_align_instance(bal->align, i)))
+		if (op->cell != UINT32_MAX && !op->self && !op->loose && has_all(bal, i))
 			list[count++] = (struct alike_time){ op->alike, op->after };
 	}
 	qsort(list, count, sizeof(*list), by_alike);
@@ -1089,8 +1099,7 @@ static void bound_incomplete(struct np_bal *bal)
 	for (uint32_t i = 0; i < bal->align->op_count; i++) {
 		struct bal_op *op = &bal->ops[i];
 
-		if (op->cell != UINT32_MAX &&
-		    !np_instance_complete(np_align_instance(bal->align, i)))
+		if (op->cell != UINT32_MAX && !has_all(bal, i))
 			op->after = fminf(op->after, bal->alike.item[op->alike].median);
 	}
 }
@@ -1128,7 +1137,7 @@ int bal_build(struct np_bal *bal)
 	if (rc == NP_OK)
 		rc = place_marks(bal);
 	if (rc == NP_OK)
-		rc = bal_settle(bal, NULL, &bal->even);
+		rc = bal_settle(bal, NULL, BAL_ALL_STAGES, &bal->even);
 	if (rc == NP_OK)
 		rc = bal_pool(bal);
 	if (rc == NP_OK)

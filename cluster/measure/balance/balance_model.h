@@ -7,7 +7,11 @@
 #include "npuprof/balance.h"
 #include "npuprof/map.h"
 
-#define NO_ROW UINT32_MAX
+#define NO_ROW         UINT32_MAX
+#define BAL_ALL_STAGES UINT32_MAX
+
+/* Marks that are this near to each other are at one place. */
+#define BAL_ONE_PLACE 200000.0
 
 /* Where a rank starts an operator, or cannot go on before one has ended. */
 struct bal_mark {
@@ -15,11 +19,13 @@ struct bal_mark {
 	double at;    /* what its rank had computed of the step by then, ns */
 	uint32_t row; /* the same operator of its peers */
 	uint32_t slot;
-	bool block;
-	bool message;
-	bool receive;
+	uint32_t cell;
+	bool block : 1;
+	bool message : 1;
+	bool receive : 1;
+	bool perhaps : 1; /* a receive that was over while the rank waited for another one */
 	/* false: a receive that was over, or a start that was held up, when the rank came there. */
-	bool seen;
+	bool seen : 1;
 };
 
 /* A rank in one step. */
@@ -86,6 +92,7 @@ struct np_bal {
 	double *weights;           /* by stage, then type: what is even against what is */
 	double *totals;            /* by stage: computing of a step where all are even */
 	double *even;              /* by row: bal_settle() */
+	bool *passes;              /* by stage: each stretch is one kernel, bal_pool() */
 	struct np_err *err;
 };
 
@@ -106,25 +113,84 @@ double bal_progress_at(struct bal_progress *progress, const struct bal_cell *cel
 
 /*
  * Where a mark is if all are even: from what bal_settle() makes of weights by type (NULL:
- * those of the stages), an array by row that is to be freed, also after a failure.
+ * those of the stages), an array by row that is to be freed, also after a failure. Of the
+ * cells of one stage, or (BAL_ALL_STAGES) of all.
  */
-int bal_settle(struct np_bal *bal, const double *weights, double **ret);
-double bal_even_at(const struct np_bal *bal, const double *even, const struct bal_mark *mark);
+int bal_settle(struct np_bal *bal, const double *weights, uint32_t stage, double **ret);
+double bal_even_at(const struct np_bal *bal, const double *even, uint32_t row);
 
 /* --- balance_pool.c: what repeats within a step ---------------------------------------------- */
 
 int bal_pool(struct np_bal *bal);
 
-/* --- balance_run.c: run it ------------------------------------------------------------------- */
+/* --- balance_order.c: what comes after what --------------------------------------------------- */
 
-struct bal_scenario {
-	double *at;    /* by mark */
-	double *total; /* by cell */
-	float *after;  /* by slot */
+/* What can come next does not depend on how long anything takes: one order for all scenarios. */
+enum bal_kind {
+	BAL_READY, /* a mark: its rank wants to start an operator, which is held up by another */
+	BAL_START, /* likewise, and it starts */
+	BAL_BEGIN, /* a slot: it starts, since what held it up has ended */
+	BAL_BLOCK, /* a mark: its rank goes on, since the operator has ended */
+	BAL_FORCE, /* a mark: its operator never ends, and is not waited for */
+	BAL_DONE,  /* an instance: all have come */
 };
 
-/* The mean step; the number of times that somebody had to go on is added to `forced`. */
-int bal_run(const struct np_bal *bal, const struct bal_scenario *scenario, double *ret,
-	    size_t *ret_steps, size_t *forced, struct np_err *err) NP_MUST_USE;
+struct bal_event {
+	uint32_t kind : 3; /* enum bal_kind */
+	uint32_t index : 29;
+};
+
+/* Events count no more than this. */
+#define BAL_MOST ((size_t)1 << 29)
+
+/* An operator that is in the steps of a rank more than once: another cell of it. */
+struct bal_kept {
+	uint32_t slot;
+	uint32_t cell;
+};
+
+struct bal_program {
+	NP_VEC(struct bal_event) events;
+	/*
+	 * Where the times of an operator are while it is under way, by slot: others have the place
+	 * before and after, but for those with BAL_KEPT.
+	 */
+	uint32_t *rooms;
+	uint32_t room_count;
+	NP_VEC(struct bal_kept) kept; /* by slot */
+	size_t forced;                /* times that somebody had to go on */
+};
+
+#define BAL_KEPT    ((uint32_t)1 << 31)
+#define BAL_NO_ROOM UINT32_MAX
+
+int bal_order(const struct np_bal *bal, struct bal_program *ret, struct np_err *err) NP_MUST_USE;
+void bal_program_release(struct bal_program *program);
+
+/* --- balance_run.c: run it ------------------------------------------------------------------- */
+
+enum bal_what {
+	BAL_AS_IT_WAS,
+	BAL_EVEN,
+	BAL_EVEN_RANK,
+	BAL_EVEN_STAGE,
+	BAL_EVEN_KERNELS,
+	BAL_EVEN_TRANSFERS,
+};
+
+/* A scenario, one of several that run side by side. */
+struct bal_lane {
+	enum bal_what what;
+	uint32_t number; /* rank in the run, stage, or index of the type of kernels */
+	np_str type;     /* of transfers */
+	double step;     /* the mean that comes out … */
+	size_t steps;    /* … of so many */
+};
+
+#define BAL_LANES 8
+
+/* Run up to BAL_LANES scenarios. */
+int bal_run(const struct np_bal *bal, const struct bal_program *program, struct bal_lane *lanes,
+	    size_t count, struct np_err *err) NP_MUST_USE;
 
 #endif /* NP_BALANCE_MODEL_H */

@@ -3,7 +3,10 @@
  * other. */
 #include "balance_model.h"
 
+#include "npuprof/order.h"
+#include "npuprof/rank.h"
 #include "npuprof/robust.h"
+#include "npuprof/run.h"
 
 #include <math.h>
 
@@ -14,12 +17,22 @@
  * it is near to where chance does not explain that: every operator type at its mean. What a
  * few cells of one stretch differ by says little about chance; all of them say more.
  *
+ * Where kernels of a type are as many as stretches of nothing else, each stretch is one of
+ * them, as in recordings of passes and not of kernels: then the rule holds as it is written,
+ * and each is the mean of all by whatever they differ.
+ *
  * A start that is at one end of a stretch here and at the other there bounds none.
  */
 
 /* Types that may make up a stretch, and of how much of it. */
 #define TYPES 4
 #define PURE  0.95
+
+/* By what part kernels may be more or fewer than stretches where each is one. */
+#define AS_MANY 0.002
+
+/* Of so many stretches one may be a piece. */
+#define MOST_PIECES 4
 
 /* Fewer stretches are not worth it. */
 #define FEWEST 3
@@ -30,9 +43,6 @@
 
 /* How often starts that have no place in common are left out. */
 #define ROUNDS 4
-
-/* Starts that are this near to each other are at one place. */
-#define ONE_PLACE 200000.0
 
 struct stretch {
 	uint32_t from; /* rows */
@@ -113,7 +123,7 @@ static int list_stretches(struct pooling *pooling)
 		uint32_t row = pooling->rows.item[i];
 		struct stretch *stretch;
 
-		if (from != UINT32_MAX && bal->even[row] - bal->even[from] < ONE_PLACE)
+		if (from != UINT32_MAX && bal->even[row] - bal->even[from] < BAL_ONE_PLACE)
 			continue;
 		if (from != UINT32_MAX) {
 			stretch = np_vec_add(&pooling->list, bal->err);
@@ -191,7 +201,7 @@ static bool leave_out(struct pooling *pooling)
 		double after = i + 1 < count ? spread_of(&list[i + 1]) : 0;
 		uint32_t out = after > before ? list[i].to : list[i].from;
 
-		if (list[i].least >= -ONE_PLACE)
+		if (list[i].least >= -BAL_ONE_PLACE)
 			continue;
 		some = true;
 		for (size_t j = 0; j < pooling->rows.count; j++) {
@@ -217,7 +227,7 @@ static int see_type(struct pooling *pooling, uint32_t stage, size_t place, size_
 
 	if (rc == NP_OK) {
 		weights[type] = bal->weights[stage * bal->types.count + type];
-		rc = bal_settle(bal, weights, &even);
+		rc = bal_settle(bal, weights, stage, &even);
 	}
 	for (size_t i = 0; i < pooling->list.count && rc == NP_OK; i++) {
 		struct stretch *stretch = &pooling->list.item[i];
@@ -235,10 +245,51 @@ static int see_type(struct pooling *pooling, uint32_t stage, size_t place, size_
 struct pool_unit {
 	double length; /* the middle one; NaN for too few */
 	double spread; /* over all cells, about the mean of each stretch */
+	double stretches;
+	bool one; /* each stretch is one kernel */
 };
 
-static struct pool_unit see_unit(const struct pooling *pooling, size_t type, double *values)
+/* Kernels of this type that the ranks of a stage ran in all. */
+static double count_kernels(const struct np_bal *bal, uint32_t stage, size_t type)
 {
+	const struct np_run *run = bal->align->run;
+	np_str name = bal->types.item[type].type;
+	double count = 0;
+
+	for (uint32_t i = 0; i < run->sources.count; i++) {
+		const struct np_rank *rank = run->ranks[i];
+		uint32_t own = bal->stage_of[i] > 0 ? (uint32_t)bal->stage_of[i] : 0;
+
+		for (size_t j = 0; rank && own == stage && j < rank->kernels.count; j++) {
+			if (rank->kernels.item[j].name == name)
+				count += (double)rank->kernels.item[j].count;
+		}
+	}
+	return count;
+}
+
+/* Is a stretch of this type, or of several with this one among them? */
+static bool has_type(const struct stretch *stretch, size_t type, double length)
+{
+	return stretch->type == type ||
+	       (stretch->type == SIZE_MAX && stretch->parts[type] >= length / 2);
+}
+
+static double count_stretches(const struct pooling *pooling, size_t type, double length)
+{
+	double stretches = 0;
+
+	for (size_t i = 0; i < pooling->list.count; i++) {
+		if (has_type(&pooling->list.item[i], type, length))
+			stretches += pooling->list.item[i].count;
+	}
+	return stretches;
+}
+
+static struct pool_unit see_unit(const struct pooling *pooling, size_t type, double kernels,
+				 double *values)
+{
+	struct pool_unit unit = { .length = (double)NAN };
 	double squares = 0;
 	size_t count = 0;
 
@@ -251,8 +302,12 @@ static struct pool_unit see_unit(const struct pooling *pooling, size_t type, dou
 		values[count++] = stretch->length;
 	}
 	if (count < FEWEST)
-		return (struct pool_unit){ .length = (double)NAN };
-	return (struct pool_unit){ np_median(values, count), sqrt(squares / (double)count) };
+		return unit;
+	unit.length = np_median(values, count);
+	unit.spread = sqrt(squares / (double)count);
+	unit.stretches = count_stretches(pooling, type, unit.length);
+	unit.one = fabs(kernels - unit.stretches) <= AS_MANY * kernels;
+	return unit;
 }
 
 static bool is_chance(const struct stretch *stretch, double length, double expected,
@@ -268,7 +323,7 @@ static double times_of(const struct stretch *stretch, double length, const struc
 {
 	double near = fmax(round(length / unit->length), 1);
 
-	if (is_chance(stretch, length, unit->length, unit))
+	if (unit->one || is_chance(stretch, length, unit->length, unit))
 		return 1;
 	return is_chance(stretch, length, near * unit->length, unit) ? near : 0;
 }
@@ -283,14 +338,15 @@ static bool is_sum(const struct stretch *stretch)
 	return sum >= PURE * stretch->length;
 }
 
-static void pool_type(struct pooling *pooling, size_t type, double *values)
+/* True if each stretch of the type is one kernel. */
+static bool pool_type(struct pooling *pooling, size_t type, double kernels, double *values)
 {
-	struct pool_unit unit = see_unit(pooling, type, values);
+	struct pool_unit unit = see_unit(pooling, type, kernels, values);
 	double sum = 0;
 	double times = 0;
 
 	if (!(unit.length > 0))
-		return;
+		return false;
 	for (size_t i = 0; i < pooling->list.count; i++) {
 		struct stretch *stretch = &pooling->list.item[i];
 		double length = stretch->type == type ? stretch->length : stretch->parts[type];
@@ -312,6 +368,7 @@ static void pool_type(struct pooling *pooling, size_t type, double *values)
 		if (stretch->times[type] > 0)
 			stretch->length += stretch->times[type] * sum / times - length;
 	}
+	return unit.one;
 }
 
 /* Starts move with the stretches before them. */
@@ -336,9 +393,138 @@ static void move_rows(struct pooling *pooling)
 	}
 }
 
+/* The row between two stretches is out. */
+static void drop_row(struct pooling *pooling, uint32_t row)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < pooling->rows.count; i++) {
+		if (pooling->rows.item[i] != row)
+			pooling->rows.item[kept++] = pooling->rows.item[i];
+	}
+	pooling->rows.count = kept;
+}
+
+/*
+ * More stretches than kernels: starts that are within a kernel, such as those of receives
+ * that somebody asks for early. Of the shortest piece the end that another piece of the same
+ * kernel is behind. False if there is none.
+ */
+static bool join_pieces(struct pooling *pooling, size_t type, const struct pool_unit *unit)
+{
+	const struct stretch *list = pooling->list.item;
+	size_t count = pooling->list.count;
+	size_t least = SIZE_MAX;
+	double before;
+	double after;
+
+	for (size_t i = 0; i < count; i++) {
+		if (list[i].type == type && list[i].length < unit->length / 2 &&
+		    (least == SIZE_MAX || list[i].length < list[least].length))
+			least = i;
+	}
+	if (least == SIZE_MAX)
+		return false;
+	before = least > 0 ? fabs(list[least - 1].parts[type] + list[least].length - unit->length)
+			   : (double)INFINITY;
+	after = least + 1 < count
+			? fabs(list[least + 1].parts[type] + list[least].length - unit->length)
+			: (double)INFINITY;
+	if (fmin(before, after) > unit->length / 2)
+		return false;
+	drop_row(pooling, before < after ? list[least].from : list[least].to);
+	return true;
+}
+
+static int see_stage(struct pooling *pooling, uint32_t stage, const size_t *types)
+{
+	int rc = see_cells_of(pooling, stage);
+
+	for (size_t i = 0; i < TYPES && rc == NP_OK; i++) {
+		if (types[i] != SIZE_MAX)
+			rc = see_type(pooling, stage, i, types[i]);
+	}
+	return rc;
+}
+
+/* Until there are no more stretches of any type than kernels of it. */
+static int join_all(struct pooling *pooling, uint32_t stage, const size_t *types, double *values)
+{
+	bool joined = true;
+	int rc = see_stage(pooling, stage, types);
+
+	for (size_t left = pooling->list.count / MOST_PIECES; left > 0 && joined; left--) {
+		joined = false;
+		for (size_t i = 0; i < TYPES && rc == NP_OK && !joined; i++) {
+			double kernels;
+			struct pool_unit unit;
+
+			if (types[i] == SIZE_MAX)
+				continue;
+			kernels = count_kernels(pooling->bal, stage, types[i]);
+			unit = see_unit(pooling, i, kernels, values);
+			joined = unit.length > 0 && unit.stretches > (1 + AS_MANY) * kernels &&
+				 join_pieces(pooling, i, &unit);
+		}
+		if (joined && rc == NP_OK)
+			rc = see_stage(pooling, stage, types);
+	}
+	return rc;
+}
+
+/* How much of the stage is of types of which each stretch is one kernel? */
+static double share_of(const struct pooling *pooling, const bool *ones)
+{
+	double whole = 0;
+	double some = 0;
+
+	for (size_t i = 0; i < pooling->list.count; i++) {
+		const struct stretch *stretch = &pooling->list.item[i];
+
+		whole += stretch->length;
+		for (size_t j = 0; j < TYPES; j++)
+			some += ones[j] ? stretch->parts[j] : 0;
+	}
+	return whole > 0 ? some / whole : 0;
+}
+
+/*
+ * Passes are what starts wait for: one that is within a kernel was held up in some cells, by
+ * what it is behind, and belongs to the end of the kernel that it is nearest to.
+ */
+static void snap_rows(struct pooling *pooling, uint32_t stage, const double *ends)
+{
+	struct np_bal *bal = pooling->bal;
+	size_t count = pooling->list.count;
+
+	for (uint32_t i = 0; i < bal->rows.count; i += 2) {
+		double *even = &bal->even[i];
+		size_t next;
+
+		if (bal->rows.item[i].stage != stage || *even < ends[0] || *even > ends[count])
+			continue;
+		next = np_lower_bound(j, (size_t)1, count, ends[j] >= *even);
+		if (pooling->list.item[next - 1].type == SIZE_MAX)
+			continue;
+		*even = *even - ends[next - 1] < ends[next] - *even ? ends[next - 1] : ends[next];
+	}
+}
+
+/* Where stretches begin, and the last one ends, when they are as long as they are even. */
+static void list_ends(const struct pooling *pooling, double *ends)
+{
+	const struct np_bal *bal = pooling->bal;
+	size_t count = pooling->list.count;
+
+	for (size_t i = 0; i < count; i++)
+		ends[i] = bal->even[pooling->list.item[i].from];
+	ends[count] = bal->even[pooling->list.item[count - 1].to];
+}
+
 static int pool_stage(struct pooling *pooling, uint32_t stage, const size_t *types)
 {
 	struct np_bal *bal = pooling->bal;
+	bool ones[TYPES] = { false };
 	double *values;
 	int rc = list_rows(pooling, stage);
 
@@ -348,22 +534,25 @@ static int pool_stage(struct pooling *pooling, uint32_t stage, const size_t *typ
 		rc = see_cells_of(pooling, stage);
 	if (rc < 0 || pooling->list.count < FEWEST)
 		return rc;
+	values = malloc((pooling->list.count + 2) * sizeof(*values));
+	if (!values)
+		return np_fail_nomem(bal->err, "the balance of a run");
+	rc = join_all(pooling, stage, types, values);
 	for (size_t i = 0; i < TYPES && rc == NP_OK; i++) {
 		if (types[i] != SIZE_MAX)
-			rc = see_type(pooling, stage, i, types[i]);
-	}
-	values = malloc((pooling->list.count + 1) * sizeof(*values));
-	if (rc == NP_OK && !values)
-		rc = np_fail_nomem(bal->err, "the balance of a run");
-	for (size_t i = 0; i < TYPES && rc == NP_OK; i++) {
-		if (types[i] != SIZE_MAX)
-			pool_type(pooling, i, values);
+			ones[i] =
+				pool_type(pooling, i, count_kernels(bal, stage, types[i]), values);
 	}
 	/* Those that bound none move as well. */
 	if (rc == NP_OK)
 		rc = list_rows(pooling, stage);
 	if (rc == NP_OK)
 		move_rows(pooling);
+	if (rc == NP_OK && share_of(pooling, ones) >= PURE) {
+		bal->passes[stage] = true;
+		list_ends(pooling, values);
+		snap_rows(pooling, stage, values);
+	}
 	free(values);
 	return rc;
 }
@@ -391,15 +580,55 @@ static void find_types(const struct np_bal *bal, size_t ret[TYPES])
 	}
 }
 
+/* --- the order of marks ------------------------------------------------------------------------
+ */
+
+/* Does a message that was held up start before a mark that it was seen behind? */
+static bool comes_first(const struct np_bal *bal, const struct bal_mark *mark,
+			const struct bal_mark *other)
+{
+	double own = bal_even_at(bal, bal->even, mark->row);
+	double behind = bal_even_at(bal, bal->even, other->row);
+
+	if (mark->block || !mark->message)
+		return false;
+	/* What is behind a pass is sent before the next one waits for what it needs. */
+	return behind > own + BAL_ONE_PLACE || (bal->passes[bal->cells.item[mark->cell].stage] &&
+						other->receive && behind > own - BAL_ONE_PLACE);
+}
+
+/* Marks of a rank are in the order in which it came to them: those that came late go back. */
+static void sort_marks(const struct np_bal *bal, const struct bal_cell *cell)
+{
+	struct bal_mark *marks = &bal->marks.item[cell->first];
+
+	for (uint32_t i = 1; i < cell->marks; i++) {
+		struct bal_mark mark = marks[i];
+		uint32_t j = i;
+
+		while (j > 0 && comes_first(bal, &mark, &marks[j - 1])) {
+			marks[j] = marks[j - 1];
+			j--;
+		}
+		if (j < i && mark.at > marks[j + 1].at)
+			mark.at = marks[j + 1].at;
+		marks[j] = mark;
+	}
+}
+
 int bal_pool(struct np_bal *bal)
 {
 	struct pooling pooling = { .bal = bal, .at = calloc(bal->rows.count + 1, sizeof(double)) };
 	size_t types[TYPES];
-	int rc = pooling.at ? NP_OK : np_fail_nomem(bal->err, "the balance of a run");
+	int rc;
 
+	bal->passes = calloc(bal->stages, sizeof(*bal->passes));
+	rc = pooling.at && bal->passes ? NP_OK : np_fail_nomem(bal->err, "the balance of a run");
 	find_types(bal, types);
 	for (uint32_t i = 0; i < bal->stages && rc == NP_OK; i++)
 		rc = pool_stage(&pooling, i, types);
+	for (size_t i = 0; i < bal->cells.count && rc == NP_OK; i++)
+		sort_marks(bal, &bal->cells.item[i]);
 	np_vec_release(&pooling.rows);
 	np_vec_release(&pooling.list);
 	free(pooling.at);

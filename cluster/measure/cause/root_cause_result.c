@@ -45,6 +45,14 @@ enum np_cause np_root_cause_main(const struct np_root_causes *causes, uint32_t r
 
 /* --- chance ----------------------------------------------------------------------------------- */
 
+/* lgamma() also writes its sign where all threads see it. */
+static double log_factorial(double n)
+{
+	int sign;
+
+	return lgamma_r(n + 1, &sign);
+}
+
 /* The chance of `least` or more hits in `tries` of probability `p`. */
 static double binomial_tail(size_t tries, size_t least, double p)
 {
@@ -54,7 +62,7 @@ static double binomial_tail(size_t tries, size_t least, double p)
 	for (size_t i = least; i <= tries; i++) {
 		double hits = (double)i;
 
-		tail += exp(lgamma(all + 1) - lgamma(hits + 1) - lgamma(all - hits + 1) +
+		tail += exp(log_factorial(all) - log_factorial(hits) - log_factorial(all - hits) +
 			    hits * log(p) + (all - hits) * log1p(-p));
 	}
 	return tail;
@@ -272,17 +280,14 @@ static int add_rank(struct type_times *times, size_t column, const struct np_ran
 	return rc;
 }
 
-/* Ranks of another stage do other work. */
-static bool is_peer(const struct np_cluster *cluster, uint32_t rank, uint32_t other)
+/* Ranks of another stage than that of the rank do other work. */
+static bool is_peer(const struct np_cluster *cluster, uint32_t rank, int32_t stage, uint32_t other)
 {
-	const struct np_rank *a = cluster->run->ranks[rank];
-	const struct np_rank *b = cluster->run->ranks[other];
-	int32_t stage;
+	const struct np_rank *each = cluster->run->ranks[other];
 
-	if (!b || rank == other || b->activity.shares.count == 0)
+	if (!each || rank == other || each->activity.shares.count == 0)
 		return false;
-	stage = np_cluster_stage(cluster, a->id);
-	return stage < 0 || stage == np_cluster_stage(cluster, b->id);
+	return stage < 0 || stage == np_cluster_stage(cluster, each->id);
 }
 
 static int largest_first(const void *left, const void *right)
@@ -304,10 +309,11 @@ static size_t find_excess(struct type_times *times, struct np_root_cause_type *r
 
 		qsort(row + 1, times->width - 1, sizeof(*row), np_by_int64);
 		median = row[1 + (times->width - 2) / 2];
-		if (row[0] > median && median > 0)
-			ret[count++] =
-				(struct np_root_cause_type){ times->type.item[i], row[0] - median,
-							     (double)row[0] / (double)median };
+		if (row[0] > median)
+			ret[count++] = (struct np_root_cause_type){
+				times->type.item[i], row[0] - median,
+				median > 0 ? (double)row[0] / (double)median : (double)INFINITY
+			};
 	}
 	qsort(ret, count, sizeof(*ret), largest_first);
 	return count;
@@ -317,17 +323,18 @@ static int gather(const struct np_cluster *cluster, uint32_t rank, struct type_t
 		  struct np_err *err)
 {
 	const struct np_run *run = cluster->run;
+	int32_t stage = np_cluster_stage(cluster, run->ranks[rank]->id);
 	size_t column = 1;
 	int rc;
 
 	times->width = 1;
 	for (uint32_t i = 0; i < run->sources.count; i++)
-		times->width += is_peer(cluster, rank, i);
+		times->width += is_peer(cluster, rank, stage, i);
 	if (times->width < 2)
 		return NP_OK;
 	rc = add_rank(times, 0, run->ranks[rank], err);
 	for (uint32_t i = 0; i < run->sources.count && rc == NP_OK; i++) {
-		if (is_peer(cluster, rank, i))
+		if (is_peer(cluster, rank, stage, i))
 			rc = add_rank(times, column++, run->ranks[i], err);
 	}
 	return rc;

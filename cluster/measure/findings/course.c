@@ -115,14 +115,29 @@ enum np_course_kind np_course_judge(const double *excess, size_t count, size_t *
 /* --- of a rank ---------------------------------------------------------------------------------
  */
 
+/* Peers: the cells of one stage in one step, and what each kind of work of them is. */
+struct peers {
+	np_str step;
+	int32_t stage;
+	size_t first;
+	size_t count;
+};
+
+struct np_courses {
+	const struct np_replay *replay;
+	NP_VEC(struct peers) peers; /* by step, then stage */
+	double *work[2];            /* of each of them, ascending: computing, host */
+};
+
 /* A rank in its steps. */
 struct series {
-	const struct np_replay *replay;
-	NP_VEC(uint32_t) cells;
-	double *excess[2]; /* by cell: computing, host */
-	double *relative;  /* likewise: of computing, by what the peers compute */
-	double *values;    /* of peers */
-	uint32_t *by_step; /* all cells */
+	const struct np_courses *courses;
+	uint32_t from; /* cells of the rank */
+	uint32_t to;
+	NP_VEC(uint32_t) cells; /* those that have peers */
+	double *excess[2];      /* by cell: computing, host */
+	double *relative;       /* likewise: of computing, by what the peers compute */
+	double *own;            /* work in one step */
 };
 
 static void series_release(struct series *series)
@@ -131,19 +146,24 @@ static void series_release(struct series *series)
 	free(series->excess[0]);
 	free(series->excess[1]);
 	free(series->relative);
-	free(series->values);
-	free(series->by_step);
+	free(series->own);
 }
 
-/* qsort_r's context: the cells. */
-static int by_step(const void *left, const void *right, void *context)
-{
-	const struct np_replay_cell *cells = context;
-	uint32_t i = *(const uint32_t *)left;
-	uint32_t j = *(const uint32_t *)right;
-	int order = np_order(cells[i].step, cells[j].step);
+struct course_place {
+	np_str step;
+	int32_t stage;
+	uint32_t cell;
+};
 
-	return order ? order : np_order(i, j);
+static int by_step_and_stage(const void *left, const void *right)
+{
+	const struct course_place *a = left;
+	const struct course_place *b = right;
+	int order = np_order(a->step, b->step);
+
+	if (!order)
+		order = np_order(a->stage, b->stage);
+	return order ? order : np_order(a->cell, b->cell);
 }
 
 static double work_of(const struct np_replay_cell *cell, int kind)
@@ -153,58 +173,141 @@ static double work_of(const struct np_replay_cell *cell, int kind)
 	return (double)(cell->work[NP_WORK_HOST] + cell->work[NP_WORK_BETWEEN]);
 }
 
-/* The median of the peers of a cell; NaN without any. */
-static double peers_of(const struct series *series, uint32_t index, int kind)
+void np_courses_free(struct np_courses *courses)
 {
-	const struct np_replay *replay = series->replay;
-	const struct np_replay_cell *cells = replay->cells.item;
-	const struct np_replay_cell *cell = &cells[index];
-	size_t all = replay->cells.count;
-	size_t at = np_lower_bound(i, (size_t)0, all, cells[series->by_step[i]].step >= cell->step);
-	size_t count = 0;
-
-	for (; at < all && cells[series->by_step[at]].step == cell->step; at++) {
-		const struct np_replay_cell *peer = &cells[series->by_step[at]];
-
-		if (peer->timed && peer->rank != cell->rank &&
-		    replay->stages[peer->rank] == replay->stages[cell->rank])
-			series->values[count++] = work_of(peer, kind);
-	}
-	return count > 0 ? np_median(series->values, count) : (double)NAN;
+	if (!courses)
+		return;
+	np_vec_release(&courses->peers);
+	free(courses->work[0]);
+	free(courses->work[1]);
+	free(courses);
 }
 
-static int series_begin(struct series *series, struct np_err *err)
+/* One group behind the other, each kind of work in order. */
+static int group_peers(struct np_courses *courses, const struct course_place *placed, size_t count,
+		       struct np_err *err)
 {
-	size_t count = series->replay->cells.count;
+	const struct np_replay_cell *cells = courses->replay->cells.item;
 
-	series->values = malloc((count + 1) * sizeof(double));
+	for (size_t from = 0, to = 0; from < count; from = to) {
+		struct peers *peers = np_vec_add(&courses->peers, err);
+
+		if (!peers)
+			return NP_E_NOMEM;
+		for (; to < count && placed[to].step == placed[from].step &&
+		       placed[to].stage == placed[from].stage;
+		     to++) {
+			courses->work[0][to] = work_of(&cells[placed[to].cell], 0);
+			courses->work[1][to] = work_of(&cells[placed[to].cell], 1);
+		}
+		*peers = (struct peers){ placed[from].step, placed[from].stage, from, to - from };
+		for (int i = 0; i < 2; i++)
+			qsort(&courses->work[i][from], to - from, sizeof(double), np_by_double);
+	}
+	return NP_OK;
+}
+
+int np_courses_new(const struct np_replay *replay, struct np_courses **ret, struct np_err *err)
+{
+	size_t count = replay->cells.count;
+	struct np_courses *courses = calloc(1, sizeof(*courses));
+	struct course_place *placed = malloc((count + 1) * sizeof(*placed));
+	size_t timed = 0;
+	int rc = NP_E_NOMEM;
+
+	if (courses) {
+		courses->replay = replay;
+		courses->work[0] = malloc((count + 1) * sizeof(double));
+		courses->work[1] = malloc((count + 1) * sizeof(double));
+	}
+	for (uint32_t i = 0; i < count && placed; i++) {
+		const struct np_replay_cell *cell = &replay->cells.item[i];
+
+		if (cell->timed)
+			placed[timed++] =
+				(struct course_place){ cell->step, replay->stages[cell->rank], i };
+	}
+	if (!courses || !placed || !courses->work[0] || !courses->work[1]) {
+		rc = np_fail_nomem(err, "the course of a rank");
+	} else {
+		if (timed > 0)
+			qsort(placed, timed, sizeof(*placed), by_step_and_stage);
+		rc = group_peers(courses, placed, timed, err);
+	}
+	free(placed);
+	if (rc < 0) {
+		np_courses_free(courses);
+		return rc;
+	}
+	*ret = courses;
+	return NP_OK;
+}
+
+/* The median of the peers of a cell, among which its rank is not; NaN without any. */
+static double peers_of(const struct series *series, uint32_t index, int kind)
+{
+	const struct np_courses *courses = series->courses;
+	const struct np_replay_cell *cells = courses->replay->cells.item;
+	const struct np_replay_cell *cell = &cells[index];
+	int32_t stage = courses->replay->stages[cell->rank];
+	const struct peers *peers = courses->peers.item;
+	size_t at = np_lower_bound(i, (size_t)0, courses->peers.count,
+				   peers[i].step > cell->step || (peers[i].step == cell->step &&
+								  peers[i].stage >= stage));
+	const double *work = &courses->work[kind][peers[at].first];
+	size_t count = 0;
+	size_t same = 0;
+	size_t median;
+
+	for (uint32_t i = series->from; i < series->to; i++) {
+		if (cells[i].timed && cells[i].step == cell->step)
+			series->own[count++] = work_of(&cells[i], kind);
+	}
+	if (peers[at].count <= count)
+		return (double)NAN;
+	qsort(series->own, count, sizeof(*series->own), np_by_double);
+	median = (peers[at].count - count - 1) / 2;
+	/* Its own are passed over. */
+	for (size_t i = 0; i < count; i++) {
+		double own = series->own[i];
+		size_t place = np_lower_bound(j, (size_t)0, peers[at].count, work[j] >= own);
+
+		same = i > 0 && !(own > series->own[i - 1]) ? same + 1 : 0;
+		median += place + same <= median;
+	}
+	return work[median];
+}
+
+static int series_begin(struct series *series, uint32_t rank, struct np_err *err)
+{
+	const struct np_replay_cell *cells = series->courses->replay->cells.item;
+	uint32_t all = (uint32_t)series->courses->replay->cells.count;
+	size_t count;
+
+	series->from = np_lower_bound(i, (uint32_t)0, all, cells[i].rank >= rank);
+	series->to = np_lower_bound(i, series->from, all, cells[i].rank > rank);
+	count = series->to - series->from;
 	series->excess[0] = malloc((count + 1) * sizeof(double));
 	series->excess[1] = malloc((count + 1) * sizeof(double));
 	series->relative = malloc((count + 1) * sizeof(double));
-	series->by_step = malloc((count + 1) * sizeof(*series->by_step));
-	if (!series->values || !series->excess[0] || !series->excess[1] || !series->relative ||
-	    !series->by_step)
+	series->own = malloc((count + 1) * sizeof(double));
+	if (!series->excess[0] || !series->excess[1] || !series->relative || !series->own)
 		return np_fail_nomem(err, "the course of a rank");
-	for (uint32_t i = 0; i < count; i++)
-		series->by_step[i] = i;
-	if (count)
-		qsort_r(series->by_step, count, sizeof(*series->by_step), by_step,
-			series->replay->cells.item);
 	return NP_OK;
 }
 
 static int series_measure(struct series *series, uint32_t rank, struct np_err *err)
 {
-	const struct np_replay *replay = series->replay;
-	int rc = series_begin(series, err);
+	const struct np_replay *replay = series->courses->replay;
+	int rc = series_begin(series, rank, err);
 
-	for (uint32_t i = 0; i < replay->cells.count && rc == NP_OK; i++) {
+	for (uint32_t i = series->from; i < series->to && rc == NP_OK; i++) {
 		const struct np_replay_cell *own = &replay->cells.item[i];
 		size_t at = series->cells.count;
 		double peers;
 		uint32_t *cell;
 
-		if (own->rank != rank || !own->timed)
+		if (!own->timed)
 			continue;
 		peers = peers_of(series, i, 0);
 		if (isnan(peers))
@@ -246,7 +349,7 @@ static int judge(const struct series *series, struct np_course *ret, struct np_e
 		np_str *step = marked[i] ? np_vec_add(&ret->steps, err) : NULL;
 
 		if (step)
-			*step = series->replay->cells.item[series->cells.item[i]].step;
+			*step = series->courses->replay->cells.item[series->cells.item[i]].step;
 		else if (marked[i])
 			rc = NP_E_NOMEM;
 	}
@@ -254,15 +357,27 @@ static int judge(const struct series *series, struct np_course *ret, struct np_e
 	return rc;
 }
 
-int np_course_measure(const struct np_replay *replay, uint32_t rank, struct np_course *ret,
-		      struct np_err *err)
+int np_courses_measure(const struct np_courses *courses, uint32_t rank, struct np_course *ret,
+		       struct np_err *err)
 {
-	struct series series = { .replay = replay };
+	struct series series = { .courses = courses };
 	int rc = series_measure(&series, rank, err);
 
 	if (rc == NP_OK)
 		rc = judge(&series, ret, err);
 	series_release(&series);
+	return rc;
+}
+
+int np_course_measure(const struct np_replay *replay, uint32_t rank, struct np_course *ret,
+		      struct np_err *err)
+{
+	struct np_courses *courses = NULL;
+	int rc = np_courses_new(replay, &courses, err);
+
+	if (rc == NP_OK)
+		rc = np_courses_measure(courses, rank, ret, err);
+	np_courses_free(courses);
 	return rc;
 }
 

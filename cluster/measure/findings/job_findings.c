@@ -21,7 +21,7 @@
 const char *np_job_finding_name(enum np_job_finding_kind kind)
 {
 	static const char *const names[] = { "warm-up", "unrecorded wait", "unaligned pauses",
-					     "longest by totals" };
+					     "longest by totals", "fused communication" };
 
 	return names[kind];
 }

@@ -375,7 +375,16 @@ static int add_total(const struct np_cluster *cluster, const struct np_rank *ran
 
 static int gather(const struct np_cluster *cluster, struct link_cells *cells, struct np_err *err)
 {
-	int rc = NP_OK;
+	size_t count = 0;
+	int rc;
+
+	for (size_t i = 0; i < cluster->run->sources.count; i++) {
+		const struct np_rank *rank = cluster->run->ranks[i];
+
+		if (rank)
+			count += rank->transfers.count ? rank->transfers.count : rank->links.count;
+	}
+	rc = np_vec_reserve(&cells->list, count, err) < 0 ? NP_E_NOMEM : NP_OK;
 
 	for (size_t i = 0; i < cluster->run->sources.count; i++) {
 		const struct np_rank *rank = cluster->run->ranks[i];

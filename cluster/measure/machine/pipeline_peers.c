@@ -16,7 +16,8 @@
  * sent, and messages between two ranks do not overtake each other. The first stage
  * has a neighbour on one side only: all of its messages are the second's. What the
  * second stage has beyond those is the third's, and so on to the last, which must
- * be left with none.
+ * be left with none. Where that fails the stages may be a ring, as in interleaved
+ * schedules, in which each message has one of two neighbours: the nearer one.
  *
  * Of all ways to give the messages of a stage, in their order, to those of the next
  * the one is taken whose ends are nearest to each other in sum: a message that ends
@@ -52,7 +53,10 @@ struct peer_message {
 	int64_t bytes;
 	uint32_t op;
 	enum message_kind kind;
-	uint16_t peer; /* local rank + 1; 0 until it is found */
+	uint16_t recorded; /* peer; 0: not */
+	uint16_t peer;     /* local rank + 1; 0 until it is found */
+	uint32_t member;   /* then: where it is, in the lists of members */
+	uint32_t with;     /* and which message of it */
 };
 
 /* The messages of one member of a communicator, by end. */
@@ -69,6 +73,7 @@ struct peer_members {
 	NP_VEC(struct peer_member) list; /* by stage */
 	np_ns tolerance;
 	size_t doubts;
+	size_t unknown; /* messages that do not name their ends */
 };
 
 static void release(struct peer_members *members)
@@ -95,9 +100,14 @@ static int by_end(const void *left, const void *right)
 	return a->end != b->end ? np_order(a->end, b->end) : np_order(a->op, b->op);
 }
 
-/* False in *ret if a message names its end already. */
-static int add_messages(const struct peer_members *members, uint64_t hash,
-			struct peer_member *member, bool *ret, struct np_err *err)
+/* What its tasks say; nobody sends messages to itself. */
+static uint16_t recorded_peer(const struct np_comm_op *op, uint16_t local)
+{
+	return op->peer == NP_PEERS || op->peer == local + 1 ? 0 : op->peer;
+}
+
+static int add_messages(struct peer_members *members, uint64_t hash, struct peer_member *member,
+			struct np_err *err)
 {
 	const struct np_run *run = members->cluster->run;
 	const struct np_rank *rank = run->ranks[member->rank];
@@ -108,7 +118,6 @@ static int add_messages(const struct peer_members *members, uint64_t hash,
 
 		if (!op->p2p || rank->groups.item[op->group].hash != hash)
 			continue;
-		*ret = *ret && op->peer == 0;
 		message = np_vec_add(&member->list, err);
 		if (!message)
 			return NP_E_NOMEM;
@@ -118,51 +127,73 @@ static int add_messages(const struct peer_members *members, uint64_t hash,
 			.bytes = op->bytes,
 			.op = i,
 			.kind = kind_of(np_strtab_text(run->strings, op->type)),
+			.recorded = recorded_peer(op, member->local),
 		};
+		members->unknown += message->recorded == 0;
 	}
 	if (member->list.count)
 		qsort(member->list.item, member->list.count, sizeof(struct peer_message), by_end);
 	return NP_OK;
 }
 
+/* Without stages, ranks of a pipeline are in their order. */
 static int by_stage(const void *left, const void *right)
 {
-	return np_order(((const struct peer_member *)left)->stage,
-			((const struct peer_member *)right)->stage);
+	const struct peer_member *a = left;
+	const struct peer_member *b = right;
+
+	return a->stage != b->stage ? np_order(a->stage, b->stage) : np_order(a->rank, b->rank);
+}
+
+/* The members by local rank; NULL if it is not known who they are, or not all were profiled. */
+static const int32_t *members_of(const struct np_communicator *communicator)
+{
+	if (communicator->observed_count != communicator->size)
+		return NULL;
+	if (communicator->global_count == communicator->size && communicator->members)
+		return communicator->global;
+	return communicator->members ? NULL : communicator->observed;
+}
+
+static int add_member(struct peer_members *members, const struct np_communicator *communicator,
+		      size_t local, int32_t id, bool *ret, struct np_err *err)
+{
+	const struct np_cluster *cluster = members->cluster;
+	size_t index = np_run_index(cluster->run, id);
+	struct peer_member *member;
+
+	*ret = index != SIZE_MAX && cluster->run->ranks[index];
+	if (!*ret)
+		return NP_OK;
+	member = np_vec_add(&members->list, err);
+	if (!member)
+		return NP_E_NOMEM;
+	member->rank = (uint32_t)index;
+	member->local = (uint16_t)local;
+	member->stage = np_cluster_stage_at(cluster, index);
+	*ret = np_clock_related(members->clock, index, members->list.item[0].rank);
+	return add_messages(members, communicator->hash, member, err);
 }
 
 /* All members with their messages; false in *ret if that cannot be had or is not needed. */
 static int gather(struct peer_members *members, const struct np_communicator *communicator,
 		  bool *ret, struct np_err *err)
 {
-	const struct np_cluster *cluster = members->cluster;
+	const int32_t *ids = members_of(communicator);
+	size_t staged = 0;
+	int rc = NP_OK;
 
-	*ret = communicator->p2p && communicator->size > 2 && communicator->size < NP_PEERS &&
-	       communicator->observed_count == communicator->size &&
-	       communicator->global_count == communicator->size;
-	for (size_t i = 0; i < communicator->global_count && *ret; i++) {
-		size_t index = np_run_index(cluster->run, communicator->global[i]);
-		struct peer_member *member;
-
-		if (index == SIZE_MAX || !cluster->run->ranks[index] ||
-		    np_cluster_stage_at(cluster, index) < 0) {
-			*ret = false;
-			return NP_OK;
-		}
-		member = np_vec_add(&members->list, err);
-		if (!member)
-			return NP_E_NOMEM;
-		member->rank = (uint32_t)index;
-		member->local = (uint16_t)i;
-		member->stage = np_cluster_stage_at(cluster, index);
-		*ret = np_clock_related(members->clock, index, members->list.item[0].rank);
-		if (add_messages(members, communicator->hash, member, ret, err) < 0)
-			return NP_E_NOMEM;
-	}
-	if (members->list.count)
-		qsort(members->list.item, members->list.count, sizeof(struct peer_member),
-		      by_stage);
-	for (size_t i = 1; i < members->list.count; i++)
+	*ret = communicator->p2p && communicator->size > 2 && communicator->size < NP_PEERS && ids;
+	for (size_t i = 0; *ret && i < communicator->size && rc == NP_OK; i++)
+		rc = add_member(members, communicator, i, ids[i], ret, err);
+	*ret = *ret && members->unknown > 0;
+	if (rc < 0 || !*ret)
+		return rc;
+	qsort(members->list.item, members->list.count, sizeof(struct peer_member), by_stage);
+	for (size_t i = 0; i < members->list.count; i++)
+		staged += members->list.item[i].stage >= 0;
+	*ret = staged == 0 || staged == members->list.count;
+	for (size_t i = 1; i < members->list.count && staged > 0; i++)
 		*ret = *ret && members->list.item[i - 1].stage != members->list.item[i].stage;
 	return NP_OK;
 }
@@ -189,6 +220,11 @@ struct peer_pairs {
 static np_ns apart(const struct peer_message *a, const struct peer_message *b)
 {
 	return a->end > b->end ? a->end - b->end : b->end - a->end;
+}
+
+static bool is_named(const struct peer_message *message, const struct peer_member *other)
+{
+	return message->recorded == 0 || message->recorded == other->local + 1;
 }
 
 /* Sent after the other end had it? */
@@ -219,8 +255,8 @@ static int list_pairs(const struct peer_members *members, const struct peer_memb
 			if (each->end >= message->end + reach)
 				break;
 			if (each->kind != other || each->peer != 0 ||
-			    each->bytes != message->bytes ||
-			    is_too_late(message, each, members->tolerance))
+			    each->bytes != message->bytes || !is_named(message, high) ||
+			    !is_named(each, low) || is_too_late(message, each, members->tolerance))
 				continue;
 			pair = np_vec_add(&pairs->list, err);
 			if (!pair)
@@ -311,6 +347,20 @@ static size_t count_doubts(const struct peer_pairs *pairs, double best, double m
 	return doubts;
 }
 
+static void join_messages(struct peer_members *members, uint32_t a, uint32_t in_a, uint32_t b,
+			  uint32_t in_b)
+{
+	struct peer_member *first = &members->list.item[a];
+	struct peer_member *second = &members->list.item[b];
+
+	first->list.item[in_a].peer = (uint16_t)(second->local + 1);
+	first->list.item[in_a].member = b;
+	first->list.item[in_a].with = in_b;
+	second->list.item[in_b].peer = (uint16_t)(first->local + 1);
+	second->list.item[in_b].member = a;
+	second->list.item[in_b].with = in_a;
+}
+
 static void take_best(struct peer_members *members, struct peer_member *low,
 		      struct peer_member *high, const struct peer_pairs *pairs)
 {
@@ -323,8 +373,8 @@ static void take_best(struct peer_members *members, struct peer_member *low,
 	for (uint32_t i = last; i != UINT32_MAX; i = pairs->list.item[i].former) {
 		const struct peer_pair *pair = &pairs->list.item[i];
 
-		low->list.item[pair->low].peer = (uint16_t)(high->local + 1);
-		high->list.item[pair->high].peer = (uint16_t)(low->local + 1);
+		join_messages(members, (uint32_t)(low - members->list.item), pair->low,
+			      (uint32_t)(high - members->list.item), pair->high);
 		distance += reach - pair->gain;
 		count++;
 	}
@@ -358,11 +408,26 @@ static int match(struct peer_members *members, struct peer_member *low, enum mes
 	return rc;
 }
 
-/* False in *ret if too much is left or in doubt. */
-static int match_all(struct peer_members *members, bool *ret, struct np_err *err)
+/* False if too much is left or in doubt. */
+static bool is_told(const struct peer_members *members)
 {
 	size_t total = 0;
 	size_t found = 0;
+
+	for (size_t i = 0; i < members->list.count; i++) {
+		const struct peer_member *member = &members->list.item[i];
+
+		for (size_t j = 0; j < member->list.count; j++)
+			found += member->list.item[j].peer != 0;
+		total += member->list.count;
+	}
+	/* Doubts are of messages, each of which two members have. */
+	return total > 0 && (double)found >= TOLD_SHARE * (double)total &&
+	       2 * (double)members->doubts <= DOUBT_SHARE * (double)total;
+}
+
+static int match_row(struct peer_members *members, struct np_err *err)
+{
 	int rc = NP_OK;
 
 	for (size_t i = 0; i + 1 < members->list.count && rc == NP_OK; i++) {
@@ -375,16 +440,193 @@ static int match_all(struct peer_members *members, bool *ret, struct np_err *err
 		if (rc == NP_OK)
 			rc = match(members, low, KIND_BATCH, high, KIND_BATCH, err);
 	}
-	for (size_t i = 0; i < members->list.count; i++) {
-		const struct peer_member *member = &members->list.item[i];
+	return rc;
+}
+
+/* --- rings --------------------------------------------------------------------------------------
+ */
+
+/* Two messages of neighbours in a ring that may be one. */
+struct ring_pair {
+	np_ns apart;
+	uint32_t from; /* member that sends */
+	uint32_t to;
+	uint32_t sent; /* in its list */
+	uint32_t got;
+};
+
+struct ring {
+	struct peer_members *members;
+	NP_VEC(struct ring_pair) list;
+	struct np_err *err;
+};
+
+static int by_apart(const void *left, const void *right)
+{
+	const struct ring_pair *a = left;
+	const struct ring_pair *b = right;
+
+	if (a->apart != b->apart)
+		return np_order(a->apart, b->apart);
+	if (a->from != b->from)
+		return np_order(a->from, b->from);
+	if (a->sent != b->sent)
+		return np_order(a->sent, b->sent);
+	return a->to != b->to ? np_order(a->to, b->to) : np_order(a->got, b->got);
+}
+
+static int list_ring_pairs(struct ring *ring, uint32_t from, uint32_t to)
+{
+	const struct peer_member *sender = &ring->members->list.item[from];
+	const struct peer_member *receiver = &ring->members->list.item[to];
+	struct peer_pairs pairs = { .places = receiver->list.count };
+	int rc = list_pairs(ring->members, sender, KIND_SEND, receiver, KIND_RECEIVE, &pairs,
+			    ring->err);
+
+	for (size_t i = 0; i < pairs.list.count && rc == NP_OK; i++) {
+		const struct peer_pair *pair = &pairs.list.item[i];
+		struct ring_pair *slot = np_vec_add(&ring->list, ring->err);
+
+		if (!slot)
+			rc = NP_E_NOMEM;
+		else
+			*slot = (struct ring_pair){
+				.apart = apart(&sender->list.item[pair->low],
+					       &receiver->list.item[pair->high]),
+				.from = from,
+				.to = to,
+				.sent = pair->low,
+				.got = pair->high,
+			};
+	}
+	np_vec_release(&pairs.list);
+	return rc;
+}
+
+static struct peer_message *sent_of(const struct ring *ring, const struct ring_pair *pair)
+{
+	return &ring->members->list.item[pair->from].list.item[pair->sent];
+}
+
+static struct peer_message *got_of(const struct ring *ring, const struct ring_pair *pair)
+{
+	return &ring->members->list.item[pair->to].list.item[pair->got];
+}
+
+/* The nearest first; what is left of a message that is taken is in doubt if it is as near. */
+static void take_nearest(struct ring *ring)
+{
+	struct peer_members *members = ring->members;
+	double distance = 0;
+	double count = 0;
+
+	for (size_t i = 0; i < ring->list.count; i++) {
+		const struct ring_pair *pair = &ring->list.item[i];
+		struct peer_message *sent = sent_of(ring, pair);
+		struct peer_message *got = got_of(ring, pair);
+
+		if (sent->peer == 0 && got->peer == 0) {
+			join_messages(members, pair->from, pair->sent, pair->to, pair->got);
+			distance += (double)pair->apart;
+			count++;
+		} else if ((double)pair->apart * count <= DOUBT * distance) {
+			members->doubts++;
+		}
+	}
+}
+
+static int match_ring(struct peer_members *members, struct np_err *err)
+{
+	struct ring ring = { .members = members, .err = err };
+	uint32_t count = (uint32_t)members->list.count;
+	int rc = NP_OK;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct peer_member *member = &members->list.item[i];
 
 		for (size_t j = 0; j < member->list.count; j++)
-			found += member->list.item[j].peer != 0;
-		total += member->list.count;
+			member->list.item[j].peer = 0;
 	}
-	/* Doubts are of messages, each of which two members have. */
-	*ret = total > 0 && (double)found >= TOLD_SHARE * (double)total &&
-	       2 * (double)members->doubts <= DOUBT_SHARE * (double)total;
+	members->doubts = 0;
+	for (uint32_t i = 0; i < count && rc == NP_OK; i++) {
+		rc = list_ring_pairs(&ring, i, (i + 1) % count);
+		if (rc == NP_OK)
+			rc = list_ring_pairs(&ring, (i + 1) % count, i);
+	}
+	if (ring.list.count > 0)
+		qsort(ring.list.item, ring.list.count, sizeof(*ring.list.item), by_apart);
+	if (rc == NP_OK)
+		take_nearest(&ring);
+	np_vec_release(&ring.list);
+	return rc;
+}
+
+/* --- messages that end together ----------------------------------------------------------------
+ */
+
+static struct peer_message *other_end(const struct peer_members *members,
+				      const struct peer_message *message)
+{
+	return &members->list.item[message->member].list.item[message->with];
+}
+
+/* Would two messages of a member be nearer to their other ends if these were exchanged? */
+static bool is_crossed(const struct peer_members *members, const struct peer_member *member,
+		       const struct peer_message *a, const struct peer_message *b)
+{
+	const struct peer_message *with_a;
+	const struct peer_message *with_b;
+
+	if (a->peer == 0 || b->peer == 0 || a->peer == b->peer || a->kind != b->kind ||
+	    a->bytes != b->bytes)
+		return false;
+	with_a = other_end(members, a);
+	with_b = other_end(members, b);
+	if (with_a->kind != with_b->kind || !is_named(a, &members->list.item[b->member]) ||
+	    !is_named(b, &members->list.item[a->member]) || !is_named(with_a, member) ||
+	    !is_named(with_b, member) || is_too_late(a, with_b, members->tolerance) ||
+	    is_too_late(b, with_a, members->tolerance))
+		return false;
+	return apart(a, with_b) + apart(b, with_a) < apart(a, with_a) + apart(b, with_b);
+}
+
+/*
+ * One neighbour after the other is matched without those behind it: of messages that
+ * two neighbours exchange with a rank at once, each may have the other one's.
+ */
+static void uncross(struct peer_members *members)
+{
+	for (uint32_t i = 0; i < members->list.count; i++) {
+		struct peer_member *member = &members->list.item[i];
+		struct peer_message *list = member->list.item;
+
+		for (uint32_t j = 0; j < member->list.count; j++) {
+			for (uint32_t k = j + 1; k < member->list.count &&
+						 list[k].end - list[j].end < members->tolerance;
+			     k++) {
+				struct peer_message a = list[j];
+				struct peer_message b = list[k];
+
+				if (!is_crossed(members, member, &a, &b))
+					continue;
+				join_messages(members, i, j, b.member, b.with);
+				join_messages(members, i, k, a.member, a.with);
+			}
+		}
+	}
+}
+
+/* --- all communicators ---------------------------------------------------------------------- */
+
+/* False in *ret if nothing can be claimed. */
+static int match_all(struct peer_members *members, bool *ret, struct np_err *err)
+{
+	int rc = match_row(members, err);
+
+	if (rc == NP_OK && !is_told(members))
+		rc = match_ring(members, err);
+	uncross(members);
+	*ret = is_told(members);
 	return rc;
 }
 

@@ -54,30 +54,29 @@ struct building {
 /* --- stages ---------------------------------------------------------------------------------- */
 
 /* From communicators, else by place in the parallel dimensions: a stage may be a single rank. */
-static int find_stages(struct np_replay *replay, struct np_err *err)
+int np_replay_stages(const struct np_cluster *cluster, int32_t **ret, size_t *ret_count,
+		     struct np_err *err)
 {
-	const struct np_cluster *cluster = replay->cluster;
-	const struct np_run *run = replay->align->run;
+	const struct np_run *run = cluster->run;
 	bool found = cluster->stages.count > 0;
+	int32_t *stages = malloc((run->sources.count + 1) * sizeof(*stages));
+	size_t count = 0;
 
-	replay->stages = malloc((run->sources.count + 1) * sizeof(*replay->stages));
-	if (!replay->stages)
+	if (!stages)
 		return np_fail_nomem(err, "the replay");
 	for (size_t i = 0; i < run->sources.count; i++) {
-		int32_t *stage = &replay->stages[i];
-
-		*stage = -1;
+		stages[i] = -1;
 		if (run->ranks[i])
-			*stage = found ? np_cluster_stage(cluster, run->ranks[i]->id)
-				       : cluster->coordinates[i].pp;
-		if (*stage >= 0 && (size_t)*stage >= replay->stage_count)
-			replay->stage_count = (size_t)*stage + 1;
+			stages[i] = found ? np_cluster_stage(cluster, run->ranks[i]->id)
+					  : cluster->coordinates[i].pp;
+		if (stages[i] >= 0 && (size_t)stages[i] >= count)
+			count = (size_t)stages[i] + 1;
 	}
 	/* A pipeline of one stage is none. */
-	for (size_t i = 0; i < run->sources.count && replay->stage_count < 2; i++)
-		replay->stages[i] = -1;
-	if (replay->stage_count < 2)
-		replay->stage_count = 0;
+	for (size_t i = 0; i < run->sources.count && count < 2; i++)
+		stages[i] = -1;
+	*ret = stages;
+	*ret_count = count < 2 ? 0 : count;
 	return NP_OK;
 }
 
@@ -612,7 +611,7 @@ static int build(struct building *building, struct np_err *err)
 	int rc;
 
 	see_instances(replay);
-	rc = find_stages(replay, err);
+	rc = np_replay_stages(replay->cluster, &replay->stages, &replay->stage_count, err);
 	if (rc == NP_OK)
 		rc = replay_find_steps(replay, err);
 	if (rc == NP_OK)
@@ -630,6 +629,9 @@ static int build(struct building *building, struct np_err *err)
 			      err);
 	if (rc == NP_OK)
 		rc = run_jobs(building, building->ranks, mark_rank, err);
+	/* Experts have a surplus of their own. */
+	if (rc == NP_OK && !building->surplus)
+		rc = replay_place_excess(replay, building->marks, building->ranks, err);
 	if (rc < 0)
 		return rc;
 	free(NP_STEAL(building->shares));

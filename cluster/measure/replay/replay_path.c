@@ -599,7 +599,7 @@ static int sum_pieces(struct summing *summing, const struct np_path *path)
 {
 	for (size_t i = 0; i < path->pieces.count; i++) {
 		const struct np_path_piece *piece = &path->pieces.item[i];
-		size_t step = replay_step_index(summing->replay->cluster, piece->step);
+		size_t step = np_cluster_step(summing->replay->cluster, piece->step);
 		np_ns *steps = NULL;
 		struct np_path_part *part = part_of(summing, piece, &steps);
 

@@ -158,6 +158,10 @@ static inline uint32_t replay_other_end(const struct np_instance *instance, uint
 }
 
 /* Bring the marks of all ranks into one order: the program. */
+/* What ranks compute beyond their peers in one place of a step is surplus there. */
+int replay_place_excess(struct np_replay *replay, rank_marks *marks, size_t ranks,
+			struct np_err *err) NP_MUST_USE;
+
 int replay_order(struct np_replay *replay, const rank_marks *ranks, struct np_err *err) NP_MUST_USE;
 
 /* Steps that not all ranks have: replay_steps.c. */
@@ -176,8 +180,5 @@ static inline np_ns replay_span(const struct np_replay *replay, np_ns total)
 /* What the recorded end of a member counts from, and how long after that it was. */
 enum member_wait replay_wait(const struct np_replay *replay, const struct np_instance *instance,
 			     uint32_t slot, np_ns last, np_ns *ret_after);
-
-/* The index of a step in np_cluster.steps; SIZE_MAX for none. */
-size_t replay_step_index(const struct np_cluster *cluster, np_str step);
 
 #endif /* NP_REPLAY_PROGRAM_H */

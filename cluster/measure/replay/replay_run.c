@@ -36,10 +36,11 @@ FOR_LANES void work(struct replay_state *state, const struct np_replay_mark *mar
 					      ? state->scenarios[i]->work[mark->cell]
 					      : as_it_was;
 
-		for (int kind = 0; kind < NP_WORK_SURPLUS; kind++)
+		time[i] += scaled(mark->work[NP_WORK_COMPUTE] + scaled(mark->work[NP_WORK_SURPLUS],
+								       factor[NP_WORK_SURPLUS]),
+				  factor[NP_WORK_COMPUTE]);
+		for (int kind = NP_WORK_COMPUTE + 1; kind < NP_WORK_SURPLUS; kind++)
 			time[i] += scaled(mark->work[kind], factor[kind]);
-		time[i] += scaled(mark->work[NP_WORK_SURPLUS],
-				  factor[NP_WORK_SURPLUS] * factor[NP_WORK_COMPUTE]);
 	}
 }
 
@@ -442,15 +443,6 @@ int np_replay_run_many(const struct np_replay *replay, const struct np_scenario 
 	return rc;
 }
 
-size_t replay_step_index(const struct np_cluster *cluster, np_str step)
-{
-	for (size_t i = 0; i < cluster->steps.count; i++) {
-		if (cluster->steps.item[i] == step)
-			return i;
-	}
-	return SIZE_MAX;
-}
-
 int np_replay_step_times(const struct np_replay *replay, const struct np_scenario *scenario,
 			 np_ns *ret, struct np_err *err)
 {
@@ -466,7 +458,7 @@ int np_replay_step_times(const struct np_replay *replay, const struct np_scenari
 		ret[i] = 0;
 	/* First the end of each, then what lies between the ends. */
 	for (size_t i = 0; i < replay->cells.count && rc == NP_OK; i++) {
-		size_t step = replay_step_index(replay->cluster, replay->cells.item[i].step);
+		size_t step = np_cluster_step(replay->cluster, replay->cells.item[i].step);
 
 		if (step != SIZE_MAX && state.cell_end[i] > ret[step])
 			ret[step] = state.cell_end[i];

@@ -17,46 +17,51 @@ static bool is_asked(const struct np_rank *rank)
 	       (rank->activity.cells.count > 0 || rank->ops.count > 0);
 }
 
-/* Has the rank the step, and its iteration? */
-static uint8_t lacks(const struct np_rank *rank, np_str step)
+/* Which steps has the rank, and their iterations? By index in np_cluster.steps. */
+static void see_rank(const struct np_cluster *cluster, const struct np_rank *rank, uint8_t *lacked)
 {
-	uint8_t lacked = NP_STEP_LEFT_OUT | NP_STEP_NO_ITERATION;
-
+	memset(lacked, NP_STEP_LEFT_OUT | NP_STEP_NO_ITERATION, cluster->steps.count);
 	for (size_t i = 0; i < rank->times.count; i++) {
 		const struct np_step_time *time = &rank->times.item[i];
+		size_t step = np_cluster_step(cluster, rank->steps.item[time->step].id);
 
-		if (rank->steps.item[time->step].id != step)
+		if (step == SIZE_MAX)
 			continue;
-		lacked &= (uint8_t)~NP_STEP_LEFT_OUT;
+		lacked[step] &= (uint8_t)~NP_STEP_LEFT_OUT;
 		if (np_step_iteration(time) != NP_UNKNOWN)
-			lacked &= (uint8_t)~NP_STEP_NO_ITERATION;
+			lacked[step] &= (uint8_t)~NP_STEP_NO_ITERATION;
 	}
 	/* Of one without intervals the operators say which steps it has. */
 	for (size_t i = 0; i < rank->ops.count && rank->activity.cells.count == 0; i++) {
 		uint32_t own = rank->ops.item[i].step;
+		size_t step = own == NP_NO_STEP
+				      ? SIZE_MAX
+				      : np_cluster_step(cluster, rank->steps.item[own].id);
 
-		if (own != NP_NO_STEP && rank->steps.item[own].id == step)
-			return 0;
+		if (step != SIZE_MAX)
+			lacked[step] = 0;
 	}
-	return lacked;
 }
 
 int replay_find_steps(struct np_replay *replay, struct np_err *err)
 {
 	const struct np_cluster *cluster = replay->cluster;
 	const struct np_run *run = replay->align->run;
-	uint8_t *left_out = calloc(cluster->steps.count + 1, sizeof(*left_out));
+	uint8_t *left_out = calloc(cluster->steps.count + 1, 2 * sizeof(*left_out));
+	uint8_t *lacked = left_out ? left_out + cluster->steps.count : NULL;
 	size_t used = 0;
 
 	if (!left_out)
 		return np_fail_nomem(err, "the replay");
-	for (size_t i = 0; i < cluster->steps.count; i++) {
-		for (size_t j = 0; j < run->sources.count; j++) {
-			if (is_asked(run->ranks[j]))
-				left_out[i] |= lacks(run->ranks[j], cluster->steps.item[i]);
-		}
-		used += !(left_out[i] & NP_STEP_LEFT_OUT);
+	for (size_t j = 0; j < run->sources.count; j++) {
+		if (!is_asked(run->ranks[j]))
+			continue;
+		see_rank(cluster, run->ranks[j], lacked);
+		for (size_t i = 0; i < cluster->steps.count; i++)
+			left_out[i] |= lacked[i];
 	}
+	for (size_t i = 0; i < cluster->steps.count; i++)
+		used += !(left_out[i] & NP_STEP_LEFT_OUT);
 	if (used == cluster->steps.count || used < FEWEST_STEPS ||
 	    2 * used < cluster->steps.count) {
 		free(left_out);
@@ -69,7 +74,7 @@ int replay_find_steps(struct np_replay *replay, struct np_err *err)
 
 static uint8_t left_out_of(const struct np_replay *replay, np_str step)
 {
-	size_t index = replay->left_out ? replay_step_index(replay->cluster, step) : SIZE_MAX;
+	size_t index = replay->left_out ? np_cluster_step(replay->cluster, step) : SIZE_MAX;
 
 	return index == SIZE_MAX ? 0 : replay->left_out[index];
 }

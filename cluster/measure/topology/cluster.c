@@ -5,7 +5,6 @@
 #include "npuprof/arena.h"
 #include "npuprof/comm_tasks.h"
 #include "npuprof/communicators.h"
-#include "npuprof/idmap.h"
 #include "npuprof/order.h"
 #include "npuprof/run.h"
 #include "npuprof/text.h"
@@ -18,6 +17,7 @@ void np_cluster_free(struct np_cluster *cluster)
 		return;
 	np_vec_release(&cluster->steps);
 	np_vec_release(&cluster->communicators);
+	np_numbers_release(&cluster->by_step);
 	np_numbers_release(&cluster->by_hash);
 	np_vec_release(&cluster->stages);
 	np_arena_free(cluster->arena);
@@ -56,36 +56,44 @@ static int by_step(const void *left, const void *right, void *context)
 	return compare_steps(context, *(const np_str *)left, *(const np_str *)right);
 }
 
-static int add_step(struct np_cluster *cluster, struct np_idmap *known, np_str id,
-		    struct np_err *err)
+static int add_step(struct np_cluster *cluster, np_str id, struct np_err *err)
 {
 	np_str *slot;
 
-	if (np_idmap_get(known, (int64_t)id) != NP_IDMAP_NONE)
+	if (np_numbers_get(&cluster->by_step, id) != NP_MAP_NONE)
 		return NP_OK;
 	slot = np_vec_add(&cluster->steps, err);
 	if (!slot)
 		return NP_E_NOMEM;
 	*slot = id;
-	return np_idmap_set(known, (int64_t)id, 1, err);
+	return np_numbers_add(&cluster->by_step, id, 0, err);
 }
 
 static int collect_steps(struct np_cluster *cluster, struct np_err *err)
 {
-	NP_CLEANUP(np_idmap_freep) struct np_idmap *known = np_idmap_new();
 	const struct np_run *run = cluster->run;
-	int rc = known ? NP_OK : np_fail_nomem(err, "steps");
+	int rc = NP_OK;
 
 	for (size_t i = 0; i < run->sources.count && rc == NP_OK; i++) {
 		const struct np_rank *rank = run->ranks[i];
 
 		for (size_t j = 0; rank && j < rank->steps.count && rc == NP_OK; j++)
-			rc = add_step(cluster, known, rank->steps.item[j].id, err);
+			rc = add_step(cluster, rank->steps.item[j].id, err);
 	}
 	if (cluster->steps.count)
 		qsort_r(cluster->steps.item, cluster->steps.count, sizeof(np_str), by_step,
 			(void *)(uintptr_t)run);
+	np_numbers_release(&cluster->by_step);
+	for (size_t i = 0; i < cluster->steps.count && rc == NP_OK; i++)
+		rc = np_numbers_add(&cluster->by_step, cluster->steps.item[i], (uint32_t)i, err);
 	return rc;
+}
+
+size_t np_cluster_step(const struct np_cluster *cluster, np_str step)
+{
+	uint32_t index = np_numbers_get(&cluster->by_step, step);
+
+	return index == NP_MAP_NONE ? SIZE_MAX : index;
 }
 
 /* --- communicators --------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 #include "npuprof/arena.h"
 #include "npuprof/idmap.h"
 #include "npuprof/order.h"
+#include "npuprof/rank.h"
 #include "npuprof/run.h"
 
 #include <strings.h>
@@ -100,7 +101,8 @@ static bool is_pipeline(const struct np_cluster *cluster,
 {
 	const char *name = np_run_text(cluster->run, communicator->pg_name);
 
-	return communicator->p2p && name && strncasecmp(name, "pp", 2) == 0;
+	return communicator->p2p && name &&
+	       (strncasecmp(name, "pp", 2) == 0 || strcasestr(name, "pipe"));
 }
 
 static void join(struct ranks *ranks, uint32_t *parent, const struct np_communicator *communicator)
@@ -125,6 +127,215 @@ static bool join_chains(struct ranks *ranks, const struct np_cluster *cluster)
 	}
 	return found;
 }
+
+/* --- chains that have no name ------------------------------------------------------------------
+ */
+
+/*
+ * Where no communicator is called that of a pipeline, those that have its pattern are
+ * taken for one: the ranks that exchange messages form a row, of which both ends have one
+ * neighbour. In a communicator of all of the row they have half of the messages of those
+ * between them; of two ranks one sends the first two, and the other has both.
+ */
+struct rank_row {
+	struct ranks *ranks;
+	const struct np_cluster *cluster;
+	uint32_t *parent; /* of ranks that exchange messages */
+	uint32_t *neighbours;
+	uint32_t *members; /* by root: ranks, those with one neighbour, those with more than two */
+	uint32_t *ends;
+	uint32_t *crossings;
+	int *sent;              /* by root: product of first_two() of both ranks */
+	struct np_idmap *known; /* pairs */
+};
+
+static bool has_messages(const struct np_communicator *communicator)
+{
+	return communicator->p2p && communicator->observed_count == communicator->size &&
+	       communicator->size > 1;
+}
+
+static size_t count_messages(const struct np_rank *rank, uint64_t hash)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < rank->ops.count; i++)
+		count += rank->ops.item[i].p2p &&
+			 rank->groups.item[rank->ops.item[i].group].hash == hash;
+	return count;
+}
+
+static const struct np_rank *rank_of(const struct np_cluster *cluster, int32_t id)
+{
+	size_t index = np_run_index(cluster->run, id);
+
+	return index == SIZE_MAX ? NULL : cluster->run->ranks[index];
+}
+
+/* Do two members have half of the messages that each of the others has? */
+static bool is_row(const struct np_cluster *cluster, const struct np_communicator *communicator)
+{
+	size_t most = 0;
+	size_t ends = 0;
+	size_t inner = 0;
+
+	for (size_t pass = 0; pass < 2; pass++) {
+		for (size_t i = 0; i < communicator->observed_count; i++) {
+			const struct np_rank *rank = rank_of(cluster, communicator->observed[i]);
+			size_t count = rank ? count_messages(rank, communicator->hash) : 0;
+
+			most = count > most ? count : most;
+			ends += pass == 1 && 10 * count <= 6 * most && count > 0;
+			inner += pass == 1 && 10 * count >= 9 * most;
+		}
+	}
+	return ends == 2 && ends + inner == communicator->observed_count;
+}
+
+static int join_pair(struct rank_row *row, const struct np_communicator *pair, struct np_err *err)
+{
+	uint32_t both[2];
+	int64_t key;
+
+	for (size_t i = 0; i < 2; i++)
+		both[i] = np_idmap_get(row->ranks->index, pair->observed[i]);
+	key = (int64_t)both[0] << 32 | both[1];
+	if (np_idmap_get(row->known, key) != NP_IDMAP_NONE)
+		return NP_OK;
+	unite(row->parent, both[0], both[1]);
+	row->neighbours[both[0]]++;
+	row->neighbours[both[1]]++;
+	return np_idmap_set(row->known, key, 1, err);
+}
+
+static int join_pairs(struct rank_row *row, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < row->cluster->communicators.count && rc == NP_OK; i++) {
+		const struct np_communicator *each = &row->cluster->communicators.item[i];
+
+		if (has_messages(each) && each->size == 2)
+			rc = join_pair(row, each, err);
+	}
+	return rc;
+}
+
+/* +1: the first two messages that were over on a rank are those that it sent; -1: that it got. */
+static int first_two(const struct np_cluster *cluster, const struct np_rank *rank)
+{
+	const struct np_comm_op *first[2] = { NULL, NULL };
+	int sent = 0;
+
+	for (size_t i = 0; i < rank->ops.count; i++) {
+		const struct np_comm_op *op = &rank->ops.item[i];
+
+		if (!op->p2p || op->step != rank->ops.item[0].step)
+			continue;
+		if (!first[0] || op->end < first[0]->end) {
+			first[1] = first[0];
+			first[0] = op;
+		} else if (!first[1] || op->end < first[1]->end) {
+			first[1] = op;
+		}
+	}
+	for (size_t i = 0; i < 2; i++) {
+		const char *type = first[i] ? np_run_text(cluster->run, first[i]->type) : NULL;
+
+		if (!type || strcasestr(type, "batch"))
+			return 0;
+		sent += strcasestr(type, "rec") ? -1 : 1;
+	}
+	return sent / 2;
+}
+
+static void see_rows(struct rank_row *row)
+{
+	for (uint32_t i = 0; i < row->ranks->ids.count; i++) {
+		uint32_t root = root_of(row->parent, i);
+
+		row->members[root]++;
+		row->ends[root] += row->neighbours[i] == 1;
+		row->crossings[root] += row->neighbours[i] > 2;
+	}
+	for (uint32_t i = 0; i < row->ranks->ids.count; i++) {
+		const struct np_rank *rank = rank_of(row->cluster, row->ranks->ids.item[i]);
+		uint32_t root = root_of(row->parent, i);
+
+		if (row->members[root] == 2 && rank)
+			row->sent[root] = i == root
+						  ? first_two(row->cluster, rank)
+						  : row->sent[root] * first_two(row->cluster, rank);
+	}
+}
+
+static bool is_nameless_row(const struct rank_row *row, const struct np_communicator *communicator)
+{
+	const char *name = np_run_text(row->cluster->run, communicator->pg_name);
+	uint32_t root;
+
+	if (!has_messages(communicator) || (name && strncasecmp(name, "cp", 2) == 0))
+		return false;
+	if (communicator->size > 2)
+		return is_row(row->cluster, communicator);
+	root = root_of(row->parent, np_idmap_get(row->ranks->index, communicator->observed[0]));
+	return row->ends[root] == 2 && row->crossings[root] == 0 &&
+	       (row->members[root] > 2 || row->sent[root] == -1);
+}
+
+static void row_release(struct rank_row *row)
+{
+	free(row->parent);
+	free(row->neighbours);
+	free(row->members);
+	free(row->ends);
+	free(row->crossings);
+	free(row->sent);
+	np_idmap_free(row->known);
+}
+
+static int row_begin(struct rank_row *row, struct np_err *err)
+{
+	size_t count = row->ranks->ids.count + 1;
+
+	row->parent = malloc(count * sizeof(*row->parent));
+	row->neighbours = calloc(count, sizeof(*row->neighbours));
+	row->members = calloc(count, sizeof(*row->members));
+	row->ends = calloc(count, sizeof(*row->ends));
+	row->crossings = calloc(count, sizeof(*row->crossings));
+	row->sent = calloc(count, sizeof(*row->sent));
+	row->known = np_idmap_new();
+	if (!row->parent || !row->neighbours || !row->members || !row->ends || !row->crossings ||
+	    !row->sent || !row->known)
+		return np_fail_nomem(err, "stages");
+	for (uint32_t i = 0; i + 1 < count; i++)
+		row->parent[i] = i;
+	return NP_OK;
+}
+
+static int join_nameless(struct ranks *ranks, const struct np_cluster *cluster, bool *ret,
+			 struct np_err *err)
+{
+	struct rank_row row = { .ranks = ranks, .cluster = cluster };
+	int rc = row_begin(&row, err);
+
+	if (rc == NP_OK)
+		rc = join_pairs(&row, err);
+	if (rc == NP_OK)
+		see_rows(&row);
+	*ret = false;
+	for (size_t i = 0; i < cluster->communicators.count && rc == NP_OK; i++) {
+		if (!is_nameless_row(&row, &cluster->communicators.item[i]))
+			continue;
+		join(ranks, ranks->chain.item, &cluster->communicators.item[i]);
+		*ret = true;
+	}
+	row_release(&row);
+	return rc;
+}
+
+/* --- stages ------------------------------------------------------------------------------------
+ */
 
 /* Does it meet every chain in at most one rank? */
 static int inside_a_stage(struct ranks *ranks, const struct np_communicator *communicator,
@@ -169,6 +380,81 @@ static int join_stages(struct ranks *ranks, const struct np_cluster *cluster, st
 		join(ranks, ranks->stage.item, communicator);
 		for (size_t j = 0; j < count; j++)
 			ranks->in_stage.item[np_idmap_get(ranks->index, members[j])] = 1;
+	}
+	return NP_OK;
+}
+
+/* --- places in pipelines -----------------------------------------------------------------------
+ */
+
+/* How many ranks each chain has, by its root. */
+static uint32_t *chain_sizes(struct ranks *ranks)
+{
+	uint32_t *sizes = calloc(ranks->ids.count + 1, sizeof(*sizes));
+
+	for (uint32_t i = 0; i < ranks->ids.count && sizes; i++)
+		sizes[root_of(ranks->chain.item, i)]++;
+	return sizes;
+}
+
+static size_t count_stages(struct ranks *ranks)
+{
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < ranks->ids.count; i++)
+		count += ranks->in_stage.item[i] && root_of(ranks->stage.item, i) == i;
+	return count;
+}
+
+/* The length of pipelines that are communicators of one size each; 0: they are not. */
+static size_t chain_length(struct ranks *ranks, const uint32_t *sizes,
+			   const struct np_cluster *cluster)
+{
+	size_t length = 0;
+
+	for (size_t i = 0; i < cluster->communicators.count; i++) {
+		const struct np_communicator *each = &cluster->communicators.item[i];
+		size_t count;
+		const int32_t *members = members_of(each, &count);
+		uint32_t root;
+
+		if (!each->p2p)
+			continue;
+		root = root_of(ranks->chain.item, np_idmap_get(ranks->index, members[0]));
+		if (count < 2 || count != each->size || sizes[root] != count ||
+		    (length > 0 && count != length))
+			return 0;
+		length = count;
+	}
+	return length;
+}
+
+/*
+ * Ranks of a stage that never meet in a collective, as those of a tensor parallel group
+ * of which nothing was recorded, have the same place in pipelines that are communicators
+ * of the same size.
+ */
+static int join_places(struct ranks *ranks, const struct np_cluster *cluster, struct np_err *err)
+{
+	const int32_t *first = NULL;
+	uint32_t *sizes = chain_sizes(ranks);
+	size_t length = sizes ? chain_length(ranks, sizes, cluster) : 0;
+
+	if (!sizes)
+		return np_fail_nomem(err, "stages");
+	free(sizes);
+	if (length == 0 || count_stages(ranks) <= length)
+		return NP_OK;
+	for (size_t i = 0; i < cluster->communicators.count; i++) {
+		size_t count;
+		const int32_t *members = members_of(&cluster->communicators.item[i], &count);
+
+		if (!cluster->communicators.item[i].p2p)
+			continue;
+		first = first ? first : members;
+		for (size_t j = 0; j < length; j++)
+			unite(ranks->stage.item, np_idmap_get(ranks->index, first[j]),
+			      np_idmap_get(ranks->index, members[j]));
 	}
 	return NP_OK;
 }
@@ -220,13 +506,20 @@ static int collect_stages(struct np_cluster *cluster, struct ranks *ranks, struc
 int np_cluster_find_stages(struct np_cluster *cluster, struct np_err *err)
 {
 	struct ranks ranks = { .index = np_idmap_new() };
+	bool found = false;
 	int rc;
 
 	if (!ranks.index)
 		return np_fail_nomem(err, "stages");
 	rc = index_all(&ranks, cluster, err);
-	if (rc == NP_OK && join_chains(&ranks, cluster)) {
+	if (rc == NP_OK)
+		found = join_chains(&ranks, cluster);
+	if (rc == NP_OK && !found)
+		rc = join_nameless(&ranks, cluster, &found, err);
+	if (rc == NP_OK && found) {
 		rc = join_stages(&ranks, cluster, err);
+		if (rc == NP_OK)
+			rc = join_places(&ranks, cluster, err);
 		if (rc == NP_OK)
 			rc = collect_stages(cluster, &ranks, err);
 	}

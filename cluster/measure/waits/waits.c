@@ -4,6 +4,7 @@
 
 #include "npuprof/align.h"
 #include "npuprof/clock.h"
+#include "npuprof/map.h"
 #include "npuprof/order.h"
 #include "npuprof/rank.h"
 #include "npuprof/workers.h"
@@ -73,8 +74,9 @@ struct wait_job {
 	size_t ops[NP_WAIT_ESTIMATORS];
 	size_t out_of_order;
 	NP_VEC(struct wait_row) rows;
-	NP_VEC(np_ns) apart; /* of estimators */
-	np_ns *starts;       /* for the members of any instance */
+	struct np_numbers row_places; /* by step */
+	NP_VEC(np_ns) apart;          /* of estimators */
+	np_ns *starts;                /* for the members of any instance */
 	struct np_err err;
 };
 
@@ -229,15 +231,14 @@ static enum np_estimator choose(const struct wait_view *view, bool trusted)
 
 static struct wait_row *row_of(struct wait_job *job, uint32_t communicator, np_str step)
 {
+	uint32_t place = np_numbers_get(&job->row_places, step);
 	struct wait_row *row;
 
-	/* Operators come in the order of time, so it is mostly the last one. */
-	for (size_t i = job->rows.count; i-- > 0;) {
-		if (job->rows.item[i].sum.step == step)
-			return &job->rows.item[i];
-	}
+	if (place != NP_MAP_NONE)
+		return &job->rows.item[place];
+	place = (uint32_t)job->rows.count;
 	row = np_vec_add(&job->rows, &job->err);
-	if (!row)
+	if (!row || np_numbers_add(&job->row_places, step, place, &job->err) < 0)
 		return NULL;
 	row->sum.communicator = communicator;
 	row->sum.step = step;
@@ -500,6 +501,7 @@ int np_waits_measure(const struct np_align *align, const struct np_clock *clock,
 	}
 	for (size_t i = 0; pool.jobs && i < count; i++) {
 		np_vec_release(&pool.jobs[i].rows);
+		np_numbers_release(&pool.jobs[i].row_places);
 		np_vec_release(&pool.jobs[i].apart);
 	}
 	free(pool.jobs);

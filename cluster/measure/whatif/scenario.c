@@ -58,23 +58,67 @@ void scenario_lower(float *factor, double value)
 		*factor = (float)(value < 0 ? 0 : value);
 }
 
+void scenario_take_off(struct scenario_draft *scenario, const struct np_replay *replay, size_t cell,
+		       double ns)
+{
+	const struct np_replay_cell *from = &replay->cells.item[cell];
+	double computing = (double)from->work[NP_WORK_COMPUTE];
+	double beyond = (double)from->beyond;
+
+	if (computing <= 0)
+		return;
+	/* Who is repaired gets no work of others. */
+	scenario_lower(&scenario->work[cell][NP_WORK_COMPUTE], 1);
+	if (beyond > 0)
+		scenario_lower(&scenario->work[cell][NP_WORK_SURPLUS], 1 - ns / beyond);
+	if (ns > beyond && computing > beyond)
+		scenario_lower(&scenario->work[cell][NP_WORK_COMPUTE],
+			       1 - (ns - beyond) / (computing - beyond));
+}
+
 /* --- means ----------------------------------------------------------------------------------- */
 
-struct mean *scenario_mean(means *list, np_str step, int32_t stage, struct np_err *err)
+void scenario_release_means(struct means *means)
 {
+	np_vec_release(&means->list);
+	np_numbers_release(&means->first);
+}
+
+const struct mean *scenario_first_mean(const struct means *means, np_str step)
+{
+	uint32_t first = np_numbers_get(&means->first, step);
+
+	return first == NP_MAP_NONE ? NULL : &means->list.item[first];
+}
+
+const struct mean *scenario_next_mean(const struct means *means, const struct mean *mean)
+{
+	return mean->next == MEAN_NONE ? NULL : &means->list.item[mean->next];
+}
+
+struct mean *scenario_mean(struct means *means, np_str step, int32_t stage, struct np_err *err)
+{
+	uint32_t last = np_numbers_get(&means->first, step);
+	uint32_t place = (uint32_t)means->list.count;
 	struct mean *mean;
 
-	for (size_t i = 0; i < list->count; i++) {
-		if (list->item[i].step == step && list->item[i].stage == stage)
-			return &list->item[i];
-	}
-	mean = np_vec_add(list, err);
-	if (mean)
-		*mean = (struct mean){ .step = step, .stage = stage };
+	while (last != NP_MAP_NONE && means->list.item[last].stage != stage &&
+	       means->list.item[last].next != MEAN_NONE)
+		last = means->list.item[last].next;
+	if (last != NP_MAP_NONE && means->list.item[last].stage == stage)
+		return &means->list.item[last];
+	mean = np_vec_add(&means->list, err);
+	if (!mean)
+		return NULL;
+	*mean = (struct mean){ .step = step, .stage = stage, .next = MEAN_NONE };
+	if (last != NP_MAP_NONE)
+		means->list.item[last].next = place;
+	else if (np_numbers_add(&means->first, step, place, err) < 0)
+		return NULL;
 	return mean;
 }
 
-int scenario_add_means(const struct np_replay *replay, const bool *leave_out, means *ret,
+int scenario_add_means(const struct np_replay *replay, const bool *leave_out, struct means *ret,
 		       struct np_err *err)
 {
 	for (size_t i = 0; i < replay->cells.count; i++) {

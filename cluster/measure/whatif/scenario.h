@@ -6,6 +6,7 @@
  * Repairs as factors of a replay: a draft begins as it was (scenario.c), and repairs
  * lower what they concern (scenario_repair.c, scenario_types.c, scenario_links.c).
  */
+#include "npuprof/map.h"
 #include "npuprof/whatif.h"
 
 /* A scenario while repairs are put into it: factors, all 1 at first, that only fall. */
@@ -26,21 +27,38 @@ int scenario_repair(const struct np_whatif_input *input, const struct np_fix *fi
 /* A factor that falls to `value`, or stays. */
 void scenario_lower(float *factor, double value);
 
+/* So much of the computing of a cell is taken off: where it is beyond that of its peers, there. */
+void scenario_take_off(struct scenario_draft *scenario, const struct np_replay *replay, size_t cell,
+		       double ns);
+
 /* The work of ranks of one stage in one step, in sum. */
 struct mean {
 	np_str step;
 	int32_t stage;
+	uint32_t next; /* of the same step; MEAN_NONE for the last */
 	size_t count;
 	double work[NP_WORK_KINDS];
 };
 
-typedef NP_VEC(struct mean) means;
+#define MEAN_NONE UINT32_MAX
+
+struct means {
+	NP_VEC(struct mean) list;
+	struct np_numbers first; /* of a step → list */
+};
+
+void scenario_release_means(struct means *means);
+
+/* The first mean of a step, and the one behind a mean; NULL where there is none. */
+const struct mean *scenario_first_mean(const struct means *means, np_str step);
+const struct mean *scenario_next_mean(const struct means *means, const struct mean *mean);
 
 /* The one of a step and stage, added if it is new. */
-struct mean *scenario_mean(means *list, np_str step, int32_t stage, struct np_err *err) NP_MUST_USE;
+struct mean *scenario_mean(struct means *means, np_str step, int32_t stage, struct np_err *err)
+	NP_MUST_USE;
 
 /* All ranks with intervals but these (NULL: but none), by rank. */
-int scenario_add_means(const struct np_replay *replay, const bool *leave_out, means *ret,
+int scenario_add_means(const struct np_replay *replay, const bool *leave_out, struct means *ret,
 		       struct np_err *err) NP_MUST_USE;
 
 /*

@@ -10,10 +10,18 @@
 
 /* --- ranks ----------------------------------------------------------------------------------- */
 
-static void lower_to(struct scenario_draft *scenario, size_t index,
-		     const struct np_replay_cell *cell, const struct mean *mean, enum np_work kind)
+static void lower_to(const struct np_replay *replay, struct scenario_draft *scenario, size_t index,
+		     const struct mean *mean, enum np_work kind)
 {
-	if (mean && mean->count > 0 && cell->work[kind] > 0)
+	const struct np_replay_cell *cell = &replay->cells.item[index];
+
+	if (mean->count == 0 || cell->work[kind] <= 0)
+		return;
+	if (kind == NP_WORK_COMPUTE && cell->beyond > 0)
+		scenario_take_off(scenario, replay, index,
+				  (double)cell->work[kind] -
+					  mean->work[kind] / (double)mean->count);
+	else
 		scenario_lower(&scenario->work[index][kind],
 			       mean->work[kind] / (double)mean->count / (double)cell->work[kind]);
 }
@@ -34,7 +42,7 @@ static int repair_ranks(const struct np_whatif_input *input, const bool *these,
 			struct scenario_draft *scenario, struct np_err *err)
 {
 	const struct np_replay *replay = input->replay;
-	means list = { 0 };
+	struct means list = { 0 };
 	int rc = scenario_add_means(replay, these, &list, err);
 
 	for (size_t i = 0; i < replay->cells.count && rc == NP_OK; i++) {
@@ -51,9 +59,9 @@ static int repair_ranks(const struct np_whatif_input *input, const bool *these,
 		}
 		others = these ? *mean : mean_without(mean, cell);
 		for (int kind = 0; kind < NP_WORK_KINDS; kind++)
-			lower_to(scenario, i, cell, &others, (enum np_work)kind);
+			lower_to(replay, scenario, i, &others, (enum np_work)kind);
 	}
-	np_vec_release(&list);
+	scenario_release_means(&list);
 	return rc;
 }
 
@@ -107,15 +115,15 @@ static int repair_rank(const struct np_whatif_input *input, const struct np_fix 
 /* The ranks of a host and all others, by step and stage. */
 struct host {
 	bool *these; /* by rank */
-	means own;
-	means others;
+	struct means own;
+	struct means others;
 };
 
 static void host_release(struct host *host)
 {
 	free(host->these);
-	np_vec_release(&host->own);
-	np_vec_release(&host->others);
+	scenario_release_means(&host->own);
+	scenario_release_means(&host->others);
 }
 
 static int host_measure(const struct np_whatif_input *input, const struct np_fix *fix,
@@ -181,13 +189,11 @@ static double host_ratio(const struct host *host, np_str step)
 	double own = 0;
 	double expected = 0;
 
-	for (size_t i = 0; i < host->own.count; i++) {
-		const struct mean *each = &host->own.item[i];
-
-		for (size_t j = 0; each->step == step && j < host->others.count; j++) {
-			const struct mean *peers = &host->others.item[j];
-
-			if (peers->step != step || peers->stage != each->stage || peers->count == 0)
+	for (const struct mean *each = scenario_first_mean(&host->own, step); each;
+	     each = scenario_next_mean(&host->own, each)) {
+		for (const struct mean *peers = scenario_first_mean(&host->others, step); peers;
+		     peers = scenario_next_mean(&host->others, peers)) {
+			if (peers->stage != each->stage || peers->count == 0)
 				continue;
 			for (int kind = 0; kind < NP_WORK_KINDS; kind++) {
 				if (kind == NP_WORK_OTHER || kind == NP_WORK_SURPLUS)
@@ -238,37 +244,40 @@ static double stage_mean(const struct mean *mean)
 }
 
 /* What the ranks of all other stages compute in the step, on average. */
-static double other_stages(const means *list, np_str step, int32_t stage)
+static double other_stages(const struct means *list, np_str step, int32_t stage)
 {
 	double work = 0;
 	double count = 0;
 
-	for (size_t i = 0; i < list->count; i++) {
-		if (list->item[i].step != step || list->item[i].stage == stage)
+	for (const struct mean *each = scenario_first_mean(list, step); each;
+	     each = scenario_next_mean(list, each)) {
+		if (each->stage == stage)
 			continue;
-		work += list->item[i].work[NP_WORK_COMPUTE];
-		count += (double)list->item[i].count;
+		work += each->work[NP_WORK_COMPUTE];
+		count += (double)each->count;
 	}
 	return count > 0 ? work / count : 0;
 }
 
 /* The stages of a step: their mean, and by how much those below are below it. */
-static double even_stages(const means *list, np_str step, double *ret_below)
+static double even_stages(const struct means *list, np_str step, double *ret_below)
 {
 	double sum = 0;
 	double count = 0;
 
-	for (size_t i = 0; i < list->count; i++) {
-		if (list->item[i].step == step && list->item[i].stage >= 0) {
-			sum += stage_mean(&list->item[i]);
+	for (const struct mean *each = scenario_first_mean(list, step); each;
+	     each = scenario_next_mean(list, each)) {
+		if (each->stage >= 0) {
+			sum += stage_mean(each);
 			count++;
 		}
 	}
 	sum = count > 0 ? sum / count : 0;
 	*ret_below = 0;
-	for (size_t i = 0; i < list->count; i++) {
-		if (list->item[i].step == step && list->item[i].stage >= 0)
-			*ret_below += fmax(sum - stage_mean(&list->item[i]), 0);
+	for (const struct mean *each = scenario_first_mean(list, step); each;
+	     each = scenario_next_mean(list, each)) {
+		if (each->stage >= 0)
+			*ret_below += fmax(sum - stage_mean(each), 0);
 	}
 	return sum;
 }
@@ -277,7 +286,7 @@ static double even_stages(const means *list, np_str step, double *ret_below)
  * A stage that has more kernels than others: what it has above the mean is done by those
  * that are below it.
  */
-static int even_out(const struct np_replay *replay, means *list, int32_t stage,
+static int even_out(const struct np_replay *replay, struct means *list, int32_t stage,
 		    struct scenario_draft *scenario, struct np_err *err)
 {
 	for (size_t i = 0; i < replay->cells.count; i++) {
@@ -304,7 +313,8 @@ static int even_out(const struct np_replay *replay, means *list, int32_t stage,
 			continue;
 		if (replay->stages[cell->rank] == stage)
 			scenario_lower(factor, even / stage_mean(own));
-		else if (below > 0 && stage_mean(own) < even && *factor >= 1)
+		else if (below > 0 && stage_mean(own) < even && *factor >= 1 &&
+			 scenario->work[i][NP_WORK_SURPLUS] >= 1)
 			*factor *= (float)(1 + moved * (even - stage_mean(own)) / below /
 						       stage_mean(own));
 	}
@@ -312,8 +322,8 @@ static int even_out(const struct np_replay *replay, means *list, int32_t stage,
 }
 
 /* The stage as a whole: how its ranks differ stays as it is. */
-static int speed_up(const struct np_replay *replay, means *list, int32_t stage, double slower,
-		    struct scenario_draft *scenario, struct np_err *err)
+static int speed_up(const struct np_replay *replay, struct means *list, int32_t stage,
+		    double slower, struct scenario_draft *scenario, struct np_err *err)
 {
 	for (size_t i = 0; i < replay->cells.count; i++) {
 		const struct np_replay_cell *cell = &replay->cells.item[i];
@@ -340,7 +350,7 @@ static int repair_stage(const struct np_whatif_input *input, const struct np_fix
 {
 	const struct np_replay *replay = input->replay;
 	struct stage_kernels kernels = { 0 };
-	means list = { 0 };
+	struct means list = { 0 };
 	int64_t stage;
 	int rc;
 
@@ -355,7 +365,7 @@ static int repair_stage(const struct np_whatif_input *input, const struct np_fix
 		rc = kernels.split ? even_out(replay, &list, (int32_t)stage, scenario, err)
 				   : speed_up(replay, &list, (int32_t)stage, kernels.slower,
 					      scenario, err);
-	np_vec_release(&list);
+	scenario_release_means(&list);
 	return rc;
 }
 

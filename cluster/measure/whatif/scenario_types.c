@@ -205,13 +205,8 @@ static int take_off(const struct cell_type_times *all, struct scenario_draft *sc
 			to++;
 		see_excess(all, &places[from], to - from, excess);
 	}
-	for (size_t i = 0; rc == NP_OK && i < replay->cells.count; i++) {
-		np_ns work = replay->cells.item[i].work[NP_WORK_COMPUTE];
-
-		if (work > 0)
-			scenario_lower(&scenario->work[i][NP_WORK_COMPUTE],
-				       1 - excess[i] / (double)work);
-	}
+	for (size_t i = 0; rc == NP_OK && i < replay->cells.count; i++)
+		scenario_take_off(scenario, replay, i, excess[i]);
 	free(excess);
 	free(places);
 	return rc;

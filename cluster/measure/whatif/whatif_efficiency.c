@@ -3,6 +3,7 @@
 #include "scenario.h"
 
 #include "npuprof/align.h"
+#include "npuprof/cluster.h"
 
 /* What is taken away: first what the host is waited for, within steps and between them. */
 static const struct np_fix losses[] = { { .kind = NP_FIX_HOST_GAPS },
@@ -60,23 +61,29 @@ int np_efficiency_measure(const struct np_replay *replay, struct np_efficiency *
 
 /* --- step by step ----------------------------------------------------------------------------- */
 
-/* Computing of all ranks in a step. */
-static void see_step(const struct np_replay *replay, np_str step, struct np_efficiency *ret)
+/* Computing of all ranks in each step. */
+static int see_steps(const struct np_replay *replay, struct np_efficiency *list, struct np_err *err)
 {
-	np_ns sum = 0;
-	np_ns ranks = 0;
+	size_t count = replay->cluster->steps.count;
+	np_ns *ranks = calloc(count + 1, sizeof(*ranks));
 
+	if (!ranks)
+		return np_fail_nomem(err, "the efficiency");
 	for (size_t i = 0; i < replay->cells.count; i++) {
 		const struct np_replay_cell *cell = &replay->cells.item[i];
+		size_t step = np_cluster_step(replay->cluster, cell->step);
 
-		if (!cell->timed || cell->step != step)
+		if (!cell->timed || step == SIZE_MAX)
 			continue;
-		sum += cell->work[NP_WORK_COMPUTE];
-		ranks++;
-		if (cell->work[NP_WORK_COMPUTE] > ret->most)
-			ret->most = cell->work[NP_WORK_COMPUTE];
+		list[step].mean += cell->work[NP_WORK_COMPUTE];
+		ranks[step]++;
+		if (cell->work[NP_WORK_COMPUTE] > list[step].most)
+			list[step].most = cell->work[NP_WORK_COMPUTE];
 	}
-	ret->mean = ranks > 0 ? sum / ranks : 0;
+	for (size_t i = 0; i < count; i++)
+		list[i].mean = ranks[i] > 0 ? list[i].mean / ranks[i] : 0;
+	free(ranks);
+	return NP_OK;
 }
 
 /* What each step takes with these repairs. */
@@ -119,8 +126,8 @@ int np_efficiency_steps(const struct np_replay *replay, struct np_efficiency **r
 				list[i].without_both = times[i];
 		}
 	}
-	for (size_t i = 0; i < count && rc == NP_OK; i++)
-		see_step(replay, replay->cluster->steps.item[i], &list[i]);
+	if (rc == NP_OK)
+		rc = see_steps(replay, list, err);
 	free(times);
 	if (rc == NP_OK)
 		*ret = NP_STEAL(list);

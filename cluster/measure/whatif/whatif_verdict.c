@@ -287,6 +287,9 @@ int whatif_find_evident(const struct np_whatif_input *input, struct np_whatif *w
 
 #define TEAM_CANDIDATES 8
 
+/* Of causes of different kinds so many are searched for. */
+#define TEAM_SEARCHED 3
+
 /* A whole host, or stage, is blamed only if it gains so much of what a few ranks do. */
 #define AS_A_WHOLE 0.85
 
@@ -385,6 +388,9 @@ static bool is_beaten(const struct np_whatif *whatif, const struct np_whatif_ver
 		/* It is one of the team, or gains less. */
 		return (double)single->saved < gain;
 	case NP_FIX_HOST:
+		if (whatif->team_slow)
+			return gain >= NEARLY_AS_MUCH * (double)single->saved;
+		return (double)single->saved < AS_A_WHOLE * gain;
 	case NP_FIX_STAGE:
 		return (double)single->saved < AS_A_WHOLE * gain;
 	default:
@@ -681,25 +687,105 @@ static bool is_searched(const struct np_whatif *whatif)
 	return (double)left >= least_added(whatif);
 }
 
-int whatif_find_team(const struct np_whatif_input *input, struct np_whatif *whatif,
-		     struct np_err *err)
+/* Ranks of a host that were profiled; 0 if the repair is none of a host. */
+static size_t host_ranks(const struct np_run *run, const struct np_fix *fix)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < run->sources.count && fix->kind == NP_FIX_HOST; i++) {
+		const char *host =
+			run->ranks[i] ? np_run_text(run, run->ranks[i]->host_name) : NULL;
+
+		count += host && strcmp(host, fix->what) == 0;
+	}
+	return count;
+}
+
+static int64_t rank_number(const struct np_fix *fix)
+{
+	int64_t number = -1;
+
+	(void)np_text_to_int(fix->what, strlen(fix->what), &number);
+	return number;
+}
+
+/* Keep ranks in their order. */
+static void add_rank(struct np_fix *fixes, size_t count, const struct np_fix *fix)
+{
+	while (count > 0 && rank_number(&fixes[count - 1]) > rank_number(fix)) {
+		fixes[count] = fixes[count - 1];
+		count--;
+	}
+	fixes[count] = *fix;
+}
+
+/*
+ * Ranks that evidently take longer, and as long as each other, hide each other one by one: those of
+ * a tensor parallel group. They are a team, unless they are most of a host.
+ */
+#define MOST_OF_HOST 0.75
+
+static int find_slow_ranks(const struct np_whatif_input *input, struct np_whatif *whatif,
+			   struct np_err *err)
+{
+	const struct np_whatif_verdict single = best_single(whatif, false);
+	size_t of_host = single.found ? host_ranks(input->replay->align->run, &single.fix) : 0;
+	struct np_fix fixes[NP_WHATIF_TEAM];
+	size_t count = 0;
+	np_ns step = NP_UNKNOWN;
+	int rc;
+
+	for (size_t i = 0; i < whatif->rows.count; i++) {
+		const struct np_whatif_row *row = &whatif->rows.item[i];
+
+		if (row->fix.kind != NP_FIX_RANK || !row->evident || !row->steady)
+			continue;
+		if (count == NP_WHATIF_TEAM)
+			return NP_OK;
+		add_rank(fixes, count++, &row->fix);
+	}
+	if (count < 2 || (of_host > 0 && (double)count > MOST_OF_HOST * (double)of_host))
+		return NP_OK;
+	rc = np_whatif_together(input, fixes, count, &step, err);
+	if (rc == NP_OK && is_enough(whatif, step)) {
+		memcpy(whatif->team, fixes, count * sizeof(fixes[0]));
+		whatif->team_count = count;
+		whatif->team_step = step;
+		whatif->team_slow = true;
+	}
+	return rc;
+}
+
+/* Causes of all kinds, one added to the other. */
+static int search_team(const struct np_whatif_input *input, struct np_whatif *whatif,
+		       struct np_err *err)
 {
 	struct team_candidates all = { 0 };
 	struct team team = { 0 };
 	bool added = true;
-	int rc;
+	int rc = find_candidates(input, whatif, &all, err);
 
-	if (!is_searched(whatif))
-		return NP_OK;
-	rc = find_candidates(input, whatif, &all, err);
 	if (rc < 0 || all.count < 2)
 		return rc;
 	rc = find_pair(input, &all, whatif, &team, err);
-	while (rc == NP_OK && added && team.count > 0 && team.count < NP_WHATIF_TEAM)
+	while (rc == NP_OK && added && team.count > 0 && team.count < TEAM_SEARCHED)
 		rc = add_member(input, &all, whatif, &team, &added, err);
 	if (rc == NP_OK)
 		rc = drop_members(input, &all, whatif, &team, err);
 	if (rc == NP_OK && team.count > 1 && is_enough(whatif, team.step))
 		keep_team(&all, &team, whatif);
+	return rc;
+}
+
+int whatif_find_team(const struct np_whatif_input *input, struct np_whatif *whatif,
+		     struct np_err *err)
+{
+	const struct np_whatif_verdict single = best_single(whatif, false);
+	bool searched = is_searched(whatif);
+	int rc = searched ? search_team(input, whatif, err) : NP_OK;
+
+	searched |= single.found && single.fix.kind == NP_FIX_HOST && whatif->ideal != NP_UNKNOWN;
+	if (rc == NP_OK && searched && whatif->team_count == 0)
+		rc = find_slow_ranks(input, whatif, err);
 	return rc;
 }

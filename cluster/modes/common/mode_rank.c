@@ -42,7 +42,7 @@ static int fill_computing(struct mode_rank *rank)
 	for (size_t i = 0; i < detail->kernels.count && rc == NP_OK; i++) {
 		const struct np_kernel *kernel = &detail->kernels.item[i];
 
-		if (!kernel->schedule && mode_on_device(rank->rank, kernel->device))
+		if (np_kernel_computes(kernel) && mode_on_device(rank->rank, kernel->device))
 			rc = np_spans_add(rank->computing[set_of(rank, kernel->step)],
 					  kernel->start, kernel->end, rank->err);
 	}

@@ -110,7 +110,7 @@ static void explanations_are_those_of_the_order_with_waiters(void **state)
 
 	(void)state;
 	assert_null(analysis->explanations);
-	assert_ok(np_analysis_explain(analysis, &err), err);
+	assert_ok(np_analysis_explain(analysis, 2, &err), err);
 	explanations = analysis->explanations;
 	assert_non_null(explanations);
 	for (size_t i = 0; i < analysis->order.count; i++)
@@ -118,7 +118,7 @@ static void explanations_are_those_of_the_order_with_waiters(void **state)
 	assert_int_equal(explanations[0].rank, 1);
 	assert_int_equal(explanations[0].waiters[0].list.count, 3);
 	/* Once is enough. */
-	assert_ok(np_analysis_explain(analysis, &err), err);
+	assert_ok(np_analysis_explain(analysis, 2, &err), err);
 	assert_ptr_equal(analysis->explanations, explanations);
 }
 
@@ -190,7 +190,7 @@ static void a_single_rank_has_nobody_to_explain(void **state)
 	assert_int_equal(analysis->verdict.first, UINT32_MAX);
 	assert_int_equal(analysis->verdict.explanation.rank, UINT32_MAX);
 	assert_int_equal(analysis->order.count, 0);
-	assert_ok(np_analysis_explain(analysis, &err), err);
+	assert_ok(np_analysis_explain(analysis, 2, &err), err);
 }
 
 /* What the replay says of the repair of a rank. */
@@ -242,7 +242,9 @@ static void a_verdict_is_read_as_it_was_written(void **state)
 	assert_int_equal(verdict.kind, NP_VERDICT_NOT_PROFILED);
 	assert_int_equal(np_verdict_read("nobody", NULL, NULL, &verdict, &err), NP_E_FORMAT);
 	assert_int_equal(
-		np_verdict_read("rank", "1", "rank:2\nrank:3\nrank:4\nrank:5", &verdict, &err),
+		np_verdict_read("rank", "1",
+				"rank:2\nrank:3\nrank:4\nrank:5\nrank:6\nrank:7\nrank:8\nrank:9",
+				&verdict, &err),
 		NP_E_FORMAT);
 	assert_int_equal(np_verdict_read("rank", "1", "rnak:2", &verdict, &err), NP_E_FORMAT);
 }

@@ -192,6 +192,46 @@ static void one_late_host_is_no_habit(void **state)
 	np_job_findings_release(&findings);
 }
 
+/* --- fused kernels -----------------------------------------------------------------------------
+ */
+
+/* Ranks compute 8 ms and then 2 ms in a kernel of this type. */
+static struct np_job_findings find_fused(const char *type, int32_t ranks)
+{
+	with_run *run = np_run_new();
+	struct np_job_findings findings = { 0 };
+	struct np_err err = NP_ERR_INIT;
+
+	for (int32_t id = 0; id < ranks; id++) {
+		struct script script = script_begin(run, id);
+
+		script_compute(&script, 0, 8 * MS);
+		script_compute(&script, 8 * MS, 10 * MS);
+		script.kernels[1].of = intern(run, type);
+		script_end(&script, "1");
+	}
+	assert_ok(np_fused_find(run, &findings, &err), err);
+	return findings;
+}
+
+static void waiting_in_kernels_that_communicate_is_not_known(void **state)
+{
+	struct np_job_findings findings = find_fused("MatmulAllReduceAddRmsNorm", 2);
+
+	(void)state;
+	assert_int_equal(findings.list.count, 1);
+	assert_int_equal(findings.list.item[0].kind, NP_JOB_FUSED);
+	assert_non_null(strstr(findings.list.item[0].detail, "take 20 % of the steps"));
+	np_job_findings_release(&findings);
+	findings = find_fused("MatMulV3", 2);
+	assert_int_equal(findings.list.count, 0);
+	np_job_findings_release(&findings);
+	/* One rank alone is compared with nobody. */
+	findings = find_fused("MatmulAllReduce", 1);
+	assert_int_equal(findings.list.count, 0);
+	np_job_findings_release(&findings);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -202,6 +242,7 @@ int main(void)
 		cmocka_unit_test(pauses_in_different_steps_are_not_aligned),
 		cmocka_unit_test(collections_are_evidence_of_pauses),
 		cmocka_unit_test(one_late_host_is_no_habit),
+		cmocka_unit_test(waiting_in_kernels_that_communicate_is_not_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

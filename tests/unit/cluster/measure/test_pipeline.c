@@ -438,9 +438,10 @@ static void no_message_ends_before_it_was_sent(void **state)
 }
 
 /* Interleaved stages send from the last to the first as well. */
-static void messages_beyond_neighbours_are_not_found(void **state)
+static void messages_of_a_ring_of_stages_are_found(void **state)
 {
 	with_run *run = three_stages();
+	NP_CLEANUP(np_peers_freep) struct np_peers *peers = NULL;
 
 	(void)state;
 	for (np_ns i = 1; i <= 4; i++) {
@@ -448,7 +449,11 @@ static void messages_beyond_neighbours_are_not_found(void **state)
 		send(run, 1, 2, (10 * i + 1) * MS);
 		send(run, 2, 0, (10 * i + 2) * MS);
 	}
-	assert_null(find_peers(run));
+	peers = find_peers(run);
+	assert_non_null(peers);
+	assert_peers(peers, 0, (const uint16_t[]){ 2, 3, 2, 3, 2, 3, 2, 3 }, 8);
+	assert_peers(peers, 1, (const uint16_t[]){ 1, 3, 1, 3, 1, 3, 1, 3 }, 8);
+	assert_peers(peers, 2, (const uint16_t[]){ 2, 1, 2, 1, 2, 1, 2, 1 }, 8);
 }
 
 static void messages_that_say_it_are_left_alone(void **state)
@@ -476,7 +481,7 @@ int main(void)
 		cmocka_unit_test(
 			messages_that_end_together_by_chance_have_their_places_by_the_others),
 		cmocka_unit_test(no_message_ends_before_it_was_sent),
-		cmocka_unit_test(messages_beyond_neighbours_are_not_found),
+		cmocka_unit_test(messages_of_a_ring_of_stages_are_found),
 		cmocka_unit_test(messages_that_say_it_are_left_alone),
 	};
 

@@ -1298,9 +1298,10 @@ static void a_changed_scenario_is_what_the_recording_would_have_been(void **stat
 
 		factors_init(&factors, replayed.replay);
 		for (uint32_t i = 0; i < RANKS; i++) {
+			/* The factor of computing is that of its surplus, too. */
 			for (int kind = 0; kind < NP_WORK_KINDS; kind++)
 				scale_rank(&factors, replayed.replay, i, (enum np_work)kind,
-					   (float)changed[i]);
+					   kind == NP_WORK_SURPLUS ? 1 : (float)changed[i]);
 		}
 		for (size_t i = 0; i < replayed.align->instances.count; i++)
 			factors.transfer[i] = (float)transfer;

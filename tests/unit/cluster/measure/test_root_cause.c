@@ -10,6 +10,8 @@
 #include "npuprof/clock.h"
 #include "npuprof/flows.h"
 
+#include <math.h>
+
 #define MS 1000000
 
 /*
@@ -287,6 +289,29 @@ static void the_types_that_take_longer_are_named(void **state)
 	assert_true(types[0].ratio > 1.49 && types[0].ratio < 1.51);
 	assert_ok(np_root_cause_types(cluster, 0, types, 2, &count, &err), err);
 	assert_int_equal(count, 0);
+}
+
+/* What peers do not run has no ratio to what they do. */
+static void a_type_that_peers_do_not_run_is_named(void **state)
+{
+	with_run *run = late_run(0, 0);
+	struct np_activity *activity = &run->ranks[3]->activity;
+	struct np_root_cause_type types[2];
+	struct np_err err = NP_ERR_INIT;
+	size_t count;
+
+	(void)state;
+	for (size_t i = 0; i < activity->shares.count; i++) {
+		if (np_leaf_kind(activity->shares.item[i].leaf) == NP_LEAF_COMPUTE)
+			activity->shares.item[i].leaf =
+				np_leaf_make(NP_LEAF_COMPUTE, intern(run, "Unique"));
+	}
+	with_cluster *cluster = build(run);
+
+	assert_ok(np_root_cause_types(cluster, 3, types, 2, &count, &err), err);
+	assert_int_equal(count, 1);
+	assert_string_equal(np_run_text(run, types[0].type), "Unique");
+	assert_true(isinf(types[0].ratio));
 }
 
 /* Random operators, matched or not: nothing is added and nothing is lost. */
@@ -582,6 +607,7 @@ int main(void)
 		cmocka_unit_test(a_rank_whose_host_is_behind_is_late_by_its_host),
 		cmocka_unit_test(causes_share_in_proportion),
 		cmocka_unit_test(the_types_that_take_longer_are_named),
+		cmocka_unit_test(a_type_that_peers_do_not_run_is_named),
 		cmocka_unit_test(passing_on_neither_adds_nor_loses),
 		cmocka_unit_test(who_stands_still_for_another_operator_is_not_blocked_by_the_first),
 		cmocka_unit_test(

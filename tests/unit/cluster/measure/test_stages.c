@@ -90,6 +90,122 @@ static void ranks_in_no_stage_are_not_pooled(void **state)
 	}
 }
 
+/* A message of both, that ends at this time. */
+static void send(struct np_run *run, uint64_t hash, int32_t from, int32_t to, np_ns end)
+{
+	const int32_t ranks[] = { from, to };
+	const char *const types[] = { "hcom_send_", "hcom_receive_" };
+
+	for (size_t i = 0; i < 2; i++) {
+		struct np_rank *rank = run->ranks[ranks[i]];
+		struct np_comm_op *op =
+			add_op(rank, add_group(run, rank, hash, NULL, NULL, 0), true);
+
+		op->end = end;
+		op->type = intern(run, types[i]);
+	}
+}
+
+static void reduce(struct np_run *run, uint64_t hash, int32_t one, int32_t other)
+{
+	const int32_t ranks[] = { one, other };
+
+	for (size_t i = 0; i < 2; i++) {
+		struct np_rank *rank = run->ranks[ranks[i]];
+
+		add_op(rank, add_group(run, rank, hash, NULL, NULL, 0), false);
+	}
+}
+
+/* Two pipelines of three stages, 0 2 4 and 1 3 5, each one communicator without a name. */
+static void a_row_of_ranks_without_a_name_is_a_pipeline(void **state)
+{
+	with_run *run = np_run_new();
+
+	(void)state;
+	for (int32_t i = 0; i < 6; i++)
+		add_rank(run, i, true);
+	for (int32_t i = 0; i < 2; i++) {
+		send(run, 1 + (uint64_t)i, i, i + 2, 10);
+		send(run, 1 + (uint64_t)i, i + 2, i + 4, 20);
+		reduce(run, 3, 0, 1);
+	}
+	reduce(run, 4, 2, 3);
+	reduce(run, 5, 4, 5);
+	{
+		with_cluster *cluster = build(run);
+
+		assert_int_equal(cluster->stages.count, 3);
+		assert_stage(cluster, 0, LIST(0, 1));
+		assert_stage(cluster, 2, LIST(4, 5));
+	}
+}
+
+/* Of two ranks one sends twice before it gets anything: 0 to 2, and 1 to 3. */
+static void a_pair_of_which_one_sends_first_is_a_pipeline(void **state)
+{
+	with_run *run = np_run_new();
+
+	(void)state;
+	for (int32_t i = 0; i < 4; i++)
+		add_rank(run, i, true);
+	for (int32_t i = 0; i < 2; i++) {
+		send(run, 1 + (uint64_t)i, i, i + 2, 10);
+		send(run, 1 + (uint64_t)i, i, i + 2, 20);
+		send(run, 1 + (uint64_t)i, i + 2, i, 30);
+	}
+	reduce(run, 4, 0, 1);
+	reduce(run, 5, 2, 3);
+	{
+		with_cluster *cluster = build(run);
+
+		assert_int_equal(cluster->stages.count, 2);
+		assert_stage(cluster, 0, LIST(0, 1));
+		assert_stage(cluster, 1, LIST(2, 3));
+	}
+}
+
+/* All send to the next one, as parts of a sequence go around: nobody is at an end. */
+static void a_ring_without_a_name_is_no_pipeline(void **state)
+{
+	with_run *run = np_run_new();
+
+	(void)state;
+	for (int32_t i = 0; i < 4; i++)
+		add_rank(run, i, true);
+	for (int32_t i = 0; i < 2; i++) {
+		send(run, 1, 0, 2, 10 + 10 * i);
+		send(run, 1, 2, 0, 10 + 10 * i);
+	}
+	reduce(run, 4, 0, 1);
+	reduce(run, 5, 2, 3);
+	{
+		with_cluster *cluster = build(run);
+
+		assert_int_equal(cluster->stages.count, 0);
+	}
+}
+
+/* pp 2 × tp 2, and nothing was recorded of tensor parallel groups: 0 2, 1 3. */
+static void ranks_at_one_place_of_pipelines_are_one_stage(void **state)
+{
+	with_run *run = np_run_new();
+
+	(void)state;
+	for (int32_t i = 0; i < 4; i++) {
+		add(run, 10 + (uint64_t)i, "pp", true, LIST(i, i + 4));
+		add(run, 20 + (uint64_t)i, "self", false, LIST(i));
+		add(run, 30 + (uint64_t)i, "self", false, LIST(i + 4));
+	}
+	{
+		with_cluster *cluster = build(run);
+
+		assert_int_equal(cluster->stages.count, 2);
+		assert_stage(cluster, 0, LIST(0, 1, 2, 3));
+		assert_stage(cluster, 1, LIST(4, 5, 6, 7));
+	}
+}
+
 static void without_a_pipeline_there_are_no_stages(void **state)
 {
 	with_run *run = np_run_new();
@@ -202,6 +318,10 @@ int main(void)
 		cmocka_unit_test(links_are_joined_to_chains_transitively),
 		cmocka_unit_test(groups_that_share_a_rank_are_one_stage),
 		cmocka_unit_test(ranks_in_no_stage_are_not_pooled),
+		cmocka_unit_test(a_row_of_ranks_without_a_name_is_a_pipeline),
+		cmocka_unit_test(a_pair_of_which_one_sends_first_is_a_pipeline),
+		cmocka_unit_test(a_ring_without_a_name_is_no_pipeline),
+		cmocka_unit_test(ranks_at_one_place_of_pipelines_are_one_stage),
 		cmocka_unit_test(without_a_pipeline_there_are_no_stages),
 		cmocka_unit_test(the_name_of_a_pipeline_begins_with_pp_in_any_case),
 		cmocka_unit_test(a_collective_named_pp_is_no_link),

@@ -160,6 +160,52 @@ static void a_repaired_rank_is_as_its_peers(void **state)
  * Ranks 2 and 3 are "far" and compute 18 ms on average, the others 12: the host as
  * a whole takes two thirds, and how its ranks differ stays.
  */
+/*
+ * Three ranks compute 2 ms in front of each of three operators of 1 ms, rank 1 as much more in
+ * front of the first (`behind` its end: in front of the second). The step is 9 ms without: what is
+ * spread over all of it would leave two thirds of that where it is.
+ */
+static np_ns repaired_of_extra_work(np_ns extra, bool behind, const char *fix)
+{
+	static const int32_t all[] = { 0, 1, 2 };
+	with_run *run = np_run_new();
+	np_ns first = 2 * MS + (behind ? 0 : extra);
+	np_ns second = first + 3 * MS + (behind ? extra : 0);
+
+	for (int32_t id = 0; id < 3; id++) {
+		struct script script = script_begin(run, id);
+		uint32_t group = add_group(run, script.rank, 7, "dp", all, 3);
+		np_ns more = id == 1 ? extra : 0;
+		np_ns before = behind ? 0 : more;
+		np_ns after = behind ? more : 0;
+
+		script_compute(&script, 0, 2 * MS + before);
+		script_comm(&script, group, REDUCE, 2 * MS + before, first + MS);
+		script_compute(&script, first + MS, first + 3 * MS + after);
+		script_comm(&script, group, REDUCE, first + 3 * MS + after, second + MS);
+		script_compute(&script, second + MS, second + 3 * MS);
+		script_comm(&script, group, REDUCE, second + 3 * MS, second + 4 * MS);
+		script_end(&script, "1");
+	}
+	{
+		with_replay it = replayed_build(run);
+		const struct np_whatif_input input = input_of(&it);
+
+		return WITH(&input, fix);
+	}
+}
+
+static void work_that_peers_do_not_have_is_taken_off_where_it_is(void **state)
+{
+	(void)state;
+	assert_int_equal(repaired_of_extra_work(3 * MS, false, "rank:1"), 9 * MS);
+	assert_int_equal(repaired_of_extra_work(3 * MS, true, "rank:1"), 9 * MS);
+	assert_int_equal(repaired_of_extra_work(3 * MS, true, "all"), 9 * MS);
+	/* Nothing is to be repaired elsewhere. */
+	assert_int_equal(repaired_of_extra_work(3 * MS, true, "rank:2"), 12 * MS);
+	assert_int_equal(repaired_of_extra_work(0, false, "rank:1"), 9 * MS);
+}
+
 static void a_repaired_host_is_as_the_other_hosts(void **state)
 {
 	with_run *run = slow_run(4);
@@ -984,6 +1030,45 @@ static void causes_that_hide_each_other_are_named_together(void **state)
 	}
 }
 
+/* Four of eight compute as much longer as each other, and none gains alone, nor do two. */
+static void ranks_that_hide_each_other_are_named_together(void **state)
+{
+	static const int32_t members[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 };
+	with_run *run = np_run_new();
+
+	(void)state;
+	for (int32_t id = 0; id < 12; id++) {
+		struct script script = script_begin(run, id);
+		uint32_t group = add_group(run, script.rank, 7, "dp", members, 12);
+		np_ns ready = id >= 2 && id < 6 ? 20 * MS : 10 * MS;
+
+		script.rank->host_name = intern(run, id < 8 ? "a" : "b");
+		script.rank->host_uid = script.rank->host_name;
+		script_compute(&script, 0, ready);
+		script_comm(&script, group, REDUCE, ready, 21 * MS);
+		script_end(&script, "1");
+	}
+	{
+		with_replay it = replayed_build(run);
+		struct np_whatif_input input = input_of(&it);
+		struct np_whatif whatif = { 0 };
+		struct np_whatif_verdict verdict;
+		struct np_err err = NP_ERR_INIT;
+
+		assert_int_equal(WITH(&input, "rank:2", "rank:3", "rank:4"), 21 * MS);
+		assert_ok(np_whatif_measure(&input, &whatif, &err), err);
+		verdict = np_whatif_verdict(&whatif);
+		assert_true(verdict.found);
+		assert_int_equal(verdict.fix.kind, NP_FIX_RANK);
+		assert_string_equal(verdict.fix.what, "2");
+		assert_int_equal(verdict.with_count, 3);
+		assert_string_equal(verdict.with[2].what, "5");
+		assert_int_equal(verdict.saved,
+				 21 * MS - WITH(&input, "rank:2", "rank:3", "rank:4", "rank:5"));
+		np_whatif_release(&whatif);
+	}
+}
+
 /*
  * Two of the four ranks of host a compute longer: the host as a whole would have to be
  * faster than the others to make up for them.
@@ -1365,6 +1450,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_repair_is_refused_with_what_is),
 		cmocka_unit_test(time_between_steps_is_repaired_alone_or_as_that_of_the_peers),
 		cmocka_unit_test(a_repaired_rank_is_as_its_peers),
+		cmocka_unit_test(work_that_peers_do_not_have_is_taken_off_where_it_is),
 		cmocka_unit_test(a_repaired_host_is_as_the_other_hosts),
 		cmocka_unit_test(a_host_is_charged_for_what_lasts),
 		cmocka_unit_test(with_all_repaired_every_rank_is_as_the_others),
@@ -1392,6 +1478,7 @@ int main(void)
 		cmocka_unit_test(ranks_whose_repair_saves_nothing_follow_by_what_they_cost),
 		cmocka_unit_test(causes_that_hide_each_other_are_named_together),
 		cmocka_unit_test(few_ranks_of_a_host_are_named_and_not_the_host),
+		cmocka_unit_test(ranks_that_hide_each_other_are_named_together),
 		cmocka_unit_test(a_rank_that_is_late_now_and_then_must_cost_more),
 		cmocka_unit_test(a_team_is_named_unless_a_whole_explains_as_much),
 		cmocka_unit_test(a_team_is_named_before_what_all_ranks_have_in_common),
