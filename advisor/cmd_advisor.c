@@ -363,9 +363,16 @@ static int load_merged(struct advisor_session *session, const struct np_common *
 	return rc;
 }
 
+/* Is a page written: as the format, or as a file of the old tool? */
+static bool wants_page(const struct advisor_options *options)
+{
+	return options->common.format == ADVISOR_HTML ||
+	       (options->common.vendor_files && !options->common.agent);
+}
+
 /*
- * The tables of a fresh merged database, or all measures of the run. The ranks are
- * loaded once, also where the database turns out not to be whole.
+ * The tables of a fresh merged database, or all measures of the run: a page shows more than those
+ * tables hold. The ranks are loaded once, also where the database turns out not to be whole.
  */
 static int load_run(struct advisor_session *session, struct np_err *err)
 {
@@ -377,7 +384,7 @@ static int load_run(struct advisor_session *session, struct np_err *err)
 	common.snapshots = true;
 	if (common.dirs.count == 0)
 		common.dirs = (struct np_opt_list){ .item = here, .count = NP_COUNT(here) };
-	if (options->picks.count == 0)
+	if (options->picks.count == 0 && !wants_page(options))
 		session->merged = find_merged(&common);
 	if (!session->merged)
 		return prepare_analysis(&common, &options->picks, &session->analysis, err);
@@ -476,13 +483,6 @@ static void say_notes(const struct advisor_session *session)
 		return;
 	prepare_say_notes(common, &session->analysis->run->notes, NULL);
 	prepare_say_notes(common, &session->advice->notes, NULL);
-}
-
-/* Is a page written: as the format, or as a file of the old tool? */
-static bool wants_page(const struct advisor_options *options)
-{
-	return options->common.format == ADVISOR_HTML ||
-	       (options->common.vendor_files && !options->common.agent);
 }
 
 static int run_rules(struct advisor_session *session, struct np_err *err)

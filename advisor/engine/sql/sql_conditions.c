@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "advisor/engine/views/view_bulk.h"
+
 /*
  * One condition on a column of a view: which rows are left. A comparison may leave
  * too many where a value has another type than the column, which SQLite then sees.
@@ -141,15 +143,46 @@ static bool holds(int test, int side)
 	}
 }
 
+/* Compare whole numbers with one; *ret_done says whether the column was of such. */
+static int compare_numbers(struct sql_condition *work, int test, size_t column, int64_t value,
+			   bool *ret_done)
+{
+	struct adv_sql_selection *rows = work->rows;
+	int64_t *numbers = malloc((rows->count + 1) * sizeof(*numbers));
+	size_t kept = 0;
+	int rc;
+
+	if (!numbers)
+		return np_fail_nomem(work->err, "rows");
+	*ret_done = adv_view_numbers(work->view, column, rows->rows, rows->count, numbers);
+	rc = *ret_done ? list_rows(work) : NP_OK;
+	for (size_t i = 0; *ret_done && rc == NP_OK && i < rows->count; i++) {
+		int side = (numbers[i] > value) - (numbers[i] < value);
+
+		rows->rows[kept] = rows->rows[i];
+		kept += numbers[i] != NP_UNKNOWN && holds(test, side);
+	}
+	if (*ret_done)
+		rows->count = rc == NP_OK ? kept : 0;
+	free(numbers);
+	return rc;
+}
+
 /* Compare row by row. In a column of numbers a text fits nothing; elsewhere SQLite looks at it. */
 static int compare_rows(struct sql_condition *work, int test, size_t column,
 			const struct np_cell *value)
 {
 	struct adv_sql_selection *rows = work->rows;
 	bool texts = !type_is_number(work->view->columns[column].type);
+	bool done = false;
 	size_t kept = 0;
-	int rc = list_rows(work);
+	int rc = NP_OK;
 
+	if (!texts && value->type == NP_CELL_INTEGER)
+		rc = compare_numbers(work, test, column, value->integer, &done);
+	if (done || rc < 0)
+		return rc;
+	rc = list_rows(work);
 	for (size_t i = 0; rc == NP_OK && i < rows->count; i++) {
 		struct np_cell cell = work->view->cell(work->view, rows->rows[i], column);
 		bool number = cell.type == NP_CELL_INTEGER || cell.type == NP_CELL_REAL;
@@ -220,6 +253,10 @@ static int compare(struct sql_condition *work, int test, size_t column, const st
 	const struct adv_view_order *order;
 	int rc;
 
+	/* Few rows are looked at one by one sooner than all of them are put in order. */
+	if (numbers && value->type == NP_CELL_INTEGER && !adv_view_order_there(view, column) &&
+	    work->rows->count < view->rows / 4)
+		return compare_rows(work, test, column, value);
 	if (value->type == NP_CELL_NULL) {
 		work->rows->count = 0; /* nothing compares with it */
 		return NP_OK;
@@ -357,9 +394,9 @@ static int match_values(struct sql_condition *work, int test, size_t column,
 	return rc;
 }
 
-static int match_pattern(struct sql_condition *work, int test, size_t column, sqlite3_value *value)
+static int match_pattern(struct sql_condition *work, int test, size_t column, const char *words,
+			 size_t length)
 {
-	const char *words = (const char *)sqlite3_value_text(value);
 	struct np_pattern *pattern = NULL;
 	int rc = NP_OK;
 
@@ -368,8 +405,7 @@ static int match_pattern(struct sql_condition *work, int test, size_t column, sq
 		return NP_OK;
 	}
 	if (test == TEST_REGEXP)
-		rc = adv_sql_pattern(work->sql, words, (size_t)sqlite3_value_bytes(value), &pattern,
-				     work->err);
+		rc = adv_sql_pattern(work->sql, words, length, &pattern, work->err);
 	return rc == NP_OK ? match_values(work, test, column, pattern, words) : rc;
 }
 
@@ -404,8 +440,12 @@ static int apply_condition(struct sql_condition *work, int test, int column,
 
 	if (test == TEST_ONE_OF)
 		return compare_list(work, (size_t)column, argument);
-	if (test_is_pattern(test))
-		return match_pattern(work, test, (size_t)column, argument);
+	if (test_is_pattern(test)) {
+		const char *words = (const char *)sqlite3_value_text(argument);
+
+		return match_pattern(work, test, (size_t)column, words,
+				     (size_t)sqlite3_value_bytes(argument));
+	}
 	if (test == TEST_IS_NULL || test == TEST_NOT_NULL)
 		return keep_known(work, (size_t)column, test == TEST_NOT_NULL);
 	value = number_value(column == ROWID ? NP_NUMERIC : work->view->columns[column].type,
@@ -627,4 +667,54 @@ int adv_sql_terms_apply(struct adv_sql *sql, struct adv_view *view, const char *
 			rc = apply_condition(&work, term[0], read_column(term), argv[at]);
 	}
 	return rc == NP_OK ? sort_rows(&work, text, terms) : rc;
+}
+
+/* The test that an operator of SQL is; 0 for one that is not done here. */
+static int test_called(const char *operator)
+{
+	static const struct {
+		const char *name;
+		int test;
+	} tests[] = {
+		{ "=", TEST_EQUAL },   { "<", TEST_LESS },           { "<=", TEST_LESS_EQUAL },
+		{ ">", TEST_GREATER }, { ">=", TEST_GREATER_EQUAL }, { "like", TEST_LIKE },
+		{ "glob", TEST_GLOB }, { "regexp", TEST_REGEXP },
+	};
+
+	for (size_t i = 0; i < NP_COUNT(tests); i++) {
+		if (sqlite3_stricmp(tests[i].name, operator) == 0)
+			return tests[i].test;
+	}
+	return 0;
+}
+
+int adv_sql_keep(struct adv_sql *sql, struct adv_view *view,
+		 const struct adv_sql_comparison *comparison, struct adv_sql_selection *rows,
+		 bool *ret_can, struct np_err *err)
+{
+	struct sql_condition work = { .sql = sql, .view = view, .rows = rows, .err = err };
+	const struct np_cell *value = &comparison->value;
+	int test = test_called(comparison->operator);
+	enum np_column_type type = view->columns[comparison->column].type;
+	const struct adv_view_order *order;
+	int rc;
+
+	*ret_can = false;
+	if (value->type == NP_CELL_INTEGER && type_is_number(type) && test &&
+	    !test_is_pattern(test)) {
+		*ret_can = true;
+		return compare(&work, test, comparison->column, value);
+	}
+	if (value->type != NP_CELL_TEXT || type != NP_TEXT)
+		return NP_OK;
+	if (test_is_pattern(test)) {
+		*ret_can = true;
+		return match_pattern(&work, test, comparison->column, value->text.bytes,
+				     value->text.length);
+	}
+	if (test != TEST_EQUAL)
+		return NP_OK;
+	rc = adv_view_order(view, comparison->column, &order, err);
+	*ret_can = rc == NP_OK && comparable(order->values, value);
+	return *ret_can ? compare_codes(&work, test, comparison->column, order, value) : rc;
 }

@@ -29,4 +29,20 @@ int adv_sql_terms_apply(struct adv_sql *sql, struct adv_view *view, const char *
 			sqlite3_value **argv, struct adv_sql_selection *ret, struct np_err *err)
 	NP_MUST_USE;
 
+/*
+ * "column operator value", outside of a statement: keep the rows of a selection for which it
+ * holds, as SQL would. Not *ret_can: it is none that can be looked at here, and nothing was done.
+ * An integer is compared with columns of numbers, a text with those of texts. The selection
+ * begins with all rows of the open view, and is then in any order.
+ */
+struct adv_sql_comparison {
+	size_t column;
+	char operator[8];     /* = < <= > >= LIKE GLOB REGEXP */
+	struct np_cell value; /* a text ends with NUL */
+};
+
+int adv_sql_keep(struct adv_sql *sql, struct adv_view *view,
+		 const struct adv_sql_comparison *comparison, struct adv_sql_selection *rows,
+		 bool *ret_can, struct np_err *err) NP_MUST_USE;
+
 #endif /* NP_ADVISOR_SQL_CONDITIONS_H */

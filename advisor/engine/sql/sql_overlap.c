@@ -15,6 +15,8 @@
 
 #include "npuprof/spans.h"
 
+#include "advisor/engine/views/view_bulk.h"
+
 struct overlap_interval {
 	np_ns begin;
 	np_ns end;
@@ -49,6 +51,42 @@ static bool in_range(struct np_cell cell)
 	       cell.integer <= NP_NS_MAX;
 }
 
+/* The same of a view whose times are numbers, without asking for each cell; ids stay its own. */
+static int read_columns(struct adv_sql_source *source, struct intervals *intervals,
+			bool *ret_sorted, bool *ret_done, struct np_err *err)
+{
+	size_t count = adv_sql_source_count(source);
+	np_ns *begin = malloc((count + 1) * sizeof(*begin));
+	np_ns *end = malloc((count + 1) * sizeof(*end));
+	int rc = NP_OK;
+
+	if (!begin || !end)
+		rc = np_fail_nomem(err, "intervals");
+	*ret_done = rc == NP_OK && adv_sql_source_numbers(source, 1, begin) &&
+		    adv_sql_source_numbers(source, 2, end);
+	if (*ret_done && np_vec_reserve(&intervals->list, count, err) < 0)
+		rc = NP_E_NOMEM;
+	for (size_t i = 0; *ret_done && rc == NP_OK && i < count; i++) {
+		struct overlap_interval *interval;
+
+		source->row = source->some ? source->rows.item[i] : i;
+		if (begin[i] < -NP_NS_MAX || end[i] < begin[i] || end[i] > NP_NS_MAX)
+			continue;
+		interval = &intervals->list.item[intervals->list.count++];
+		*ret_sorted = *ret_sorted &&
+			      (intervals->list.count < 2 || begin[i] >= interval[-1].begin);
+		*interval = (struct overlap_interval){
+			.begin = begin[i],
+			.end = end[i],
+			.id = adv_sql_source_cell(source, 0),
+			.row = intervals->list.count,
+		};
+	}
+	free(begin);
+	free(end);
+	return rc;
+}
+
 static int read_all(struct adv_sql_source *source, struct intervals *intervals, bool *ret_sorted,
 		    struct np_err *err)
 {
@@ -78,24 +116,102 @@ static int read_all(struct adv_sql_source *source, struct intervals *intervals, 
 	return rc;
 }
 
-static int load(struct adv_sql *sql, sqlite3_value *source, const char *name,
-		struct intervals *intervals, struct np_err *err)
+/* The intervals of a source that is open, in the order of their begin. */
+static int take_source(struct adv_sql_source *source, struct intervals *intervals,
+		       struct np_err *err)
 {
-	NP_CLEANUP(adv_sql_source_close) struct adv_sql_source rows = { .stmt = NULL };
-	const char *text = NULL;
 	bool sorted = true;
-	int rc = adv_sql_text_argument(source, name, &text, err);
+	bool done = false;
+	int rc = NP_OK;
 
 	intervals->arena = np_arena_new();
 	if (!intervals->arena)
 		return np_fail_nomem(err, "intervals");
-	if (rc == NP_OK)
-		rc = adv_sql_source_open(sql, text, 3, &rows, err);
-	if (rc == NP_OK)
-		rc = read_all(&rows, intervals, &sorted, err);
+	if (source->view)
+		rc = read_columns(source, intervals, &sorted, &done, err);
+	if (rc == NP_OK && !done)
+		rc = read_all(source, intervals, &sorted, err);
 	if (rc == NP_OK && !sorted)
 		qsort(intervals->list.item, intervals->list.count, sizeof(struct overlap_interval),
 		      compare);
+	return rc;
+}
+
+static int open_source(struct adv_sql *sql, sqlite3_value *argument, const char *name,
+		       struct adv_sql_source *ret, struct np_err *err)
+{
+	const char *text = NULL;
+	int rc = adv_sql_text_argument(argument, name, &text, err);
+
+	return rc == NP_OK ? adv_sql_source_open(sql, text, 3, ret, err) : rc;
+}
+
+static int load(struct adv_sql *sql, sqlite3_value *argument, const char *name,
+		struct intervals *intervals, struct np_err *err)
+{
+	NP_CLEANUP(adv_sql_source_close) struct adv_sql_source source = { .stmt = NULL };
+	int rc = open_source(sql, argument, name, &source, err);
+
+	return rc == NP_OK ? take_source(&source, intervals, err) : rc;
+}
+
+/* The time that a source covers, and how many intervals: views know it of all their rows. */
+struct covering {
+	struct intervals intervals;
+	struct np_spans *own;
+	const struct np_spans *spans;
+	size_t count;
+};
+
+static int unite(const struct intervals *intervals, struct np_spans *spans, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < intervals->list.count && rc == NP_OK; i++)
+		rc = np_spans_add(spans, intervals->list.item[i].begin, intervals->list.item[i].end,
+				  err);
+	return rc;
+}
+
+static void covering_release(struct covering *covering)
+{
+	np_spans_free(covering->own);
+	release(&covering->intervals);
+}
+
+/* Ask the view of a source that takes all of its rows. */
+static int ask_view(const struct adv_sql_source *source, struct covering *ret, struct np_err *err)
+{
+	const struct adv_view_cover *cover = NULL;
+	int rc = NP_OK;
+
+	if (source->view && !source->some && source->column[1] != SIZE_MAX &&
+	    source->column[2] != SIZE_MAX)
+		rc = adv_view_cover(source->view, source->column[1], source->column[2], &cover,
+				    err);
+	if (cover) {
+		ret->spans = cover->spans;
+		ret->count = cover->count;
+	}
+	return rc;
+}
+
+static int load_covering(struct adv_sql *sql, sqlite3_value *argument, const char *name,
+			 struct covering *ret, struct np_err *err)
+{
+	NP_CLEANUP(adv_sql_source_close) struct adv_sql_source source = { .stmt = NULL };
+	int rc = open_source(sql, argument, name, &source, err);
+
+	if (rc == NP_OK)
+		rc = ask_view(&source, ret, err);
+	if (rc < 0 || ret->spans)
+		return rc;
+	ret->own = np_spans_new();
+	rc = ret->own ? take_source(&source, &ret->intervals, err) : np_fail_nomem(err, "spans");
+	if (rc == NP_OK)
+		rc = unite(&ret->intervals, ret->own, err);
+	ret->spans = ret->own;
+	ret->count = ret->intervals.list.count;
 	return rc;
 }
 
@@ -238,30 +354,19 @@ static int measure(struct adv_sql *sql, const struct intervals *a, const struct 
 	return NP_OK;
 }
 
-static int unite(const struct intervals *intervals, struct np_spans *spans, struct np_err *err)
-{
-	int rc = NP_OK;
-
-	for (size_t i = 0; i < intervals->list.count && rc == NP_OK; i++)
-		rc = np_spans_add(spans, intervals->list.item[i].begin, intervals->list.item[i].end,
-				  err);
-	return rc;
-}
-
 static int compute_covered(struct adv_sql *sql, sqlite3_value **arguments, struct adv_rows *rows,
 			   struct np_err *err)
 {
-	NP_CLEANUP(np_spans_freep) struct np_spans *spans = np_spans_new();
 	struct intervals a = { .list = { 0 } };
-	struct intervals b = { .list = { 0 } };
-	int rc = spans ? load_both(sql, arguments, &a, &b, err) : np_fail_nomem(err, "spans");
+	struct covering b = { .count = 0 };
+	int rc = load(sql, arguments[0], "a", &a, err);
 
-	if (rc == NP_OK)
-		rc = unite(&b, spans, err);
-	if (rc == NP_OK)
-		rc = measure(sql, &a, spans, rows, err);
+	if (rc == NP_OK && a.list.count > 0)
+		rc = load_covering(sql, arguments[1], "b", &b, err);
+	if (rc == NP_OK && a.list.count > 0)
+		rc = measure(sql, &a, b.spans, rows, err);
 	release(&a);
-	release(&b);
+	covering_release(&b);
 	return rc;
 }
 
@@ -269,26 +374,22 @@ static int compute_covered(struct adv_sql *sql, sqlite3_value **arguments, struc
 static int compute_shared(struct adv_sql *sql, sqlite3_value **arguments, struct adv_rows *rows,
 			  struct np_err *err)
 {
-	NP_CLEANUP(np_spans_freep) struct np_spans *one = np_spans_new();
-	NP_CLEANUP(np_spans_freep) struct np_spans *other = np_spans_new();
-	struct intervals a = { .list = { 0 } };
-	struct intervals b = { .list = { 0 } };
+	struct covering a = { .count = 0 };
+	struct covering b = { .count = 0 };
 	struct np_cell shared = np_cell_null();
-	int rc =
-		one && other ? load_both(sql, arguments, &a, &b, err) : np_fail_nomem(err, "spans");
+	int rc = load_covering(sql, arguments[0], "a", &a, err);
 
-	if (rc == NP_OK)
-		rc = unite(&a, one, err);
-	if (rc == NP_OK)
-		rc = unite(&b, other, err);
-	if (rc == NP_OK && b.list.count > 0)
-		shared = np_cell_integer(np_spans_overlap(one, other));
+	if (rc == NP_OK && a.count > 0)
+		rc = load_covering(sql, arguments[1], "b", &b, err);
+	if (rc == NP_OK && b.count > 0)
+		shared = np_cell_integer(np_spans_overlap(a.spans, b.spans));
 	if (rc == NP_OK)
 		rc = adv_rows_add(
-			rows, (struct np_cell[]){ shared, np_cell_integer(np_spans_total(one)) },
+			rows,
+			(struct np_cell[]){ shared, np_cell_integer(np_spans_total(a.spans)) },
 			err);
-	release(&a);
-	release(&b);
+	covering_release(&a);
+	covering_release(&b);
 	return rc;
 }
 

@@ -9,6 +9,8 @@
 #include "npuprof/map.h"
 #include "npuprof/order.h"
 
+#include "advisor/engine/views/view_bulk.h"
+
 /*
  * Patterns over tokens
  * ====================
@@ -30,6 +32,7 @@
 struct sequence {
 	char *name; /* of the rule */
 	struct np_pattern *pattern;
+	NP_VEC(uint32_t) needs; /* codes without which nothing is found */
 };
 
 struct matcher {
@@ -53,6 +56,7 @@ static void matcher_free(struct matcher *matcher)
 	for (size_t i = 0; i < matcher->list.count; i++) {
 		free(matcher->list.item[i].name);
 		np_pattern_free(matcher->list.item[i].pattern);
+		np_vec_release(&matcher->list.item[i].needs);
 	}
 	np_vec_release(&matcher->tokens);
 	np_vec_release(&matcher->texts);
@@ -182,6 +186,46 @@ static int translate(const struct matcher *matcher, const char *text, struct np_
 	return np_buf_check(buf, err);
 }
 
+/* May what stands before be missing? A '-' does not part the two. */
+static bool is_repeated(const char *text)
+{
+	text += strspn(text, "-");
+	return *text && strchr("?*{", *text);
+}
+
+/* Tokens that stand alone in a pattern, in no group and no alternative, occur in what it finds. */
+static int find_needs(const struct matcher *matcher, const char *text, struct sequence *sequence,
+		      struct np_err *err)
+{
+	struct np_buf token = NP_BUF_INIT;
+	int depth = 0;
+	int rc = NP_OK;
+
+	while (*text && rc == NP_OK) {
+		if (read_token(&text, &token)) {
+			uint32_t *code = depth > 0 || is_repeated(text)
+						 ? NULL
+						 : np_vec_add(&sequence->needs, err);
+
+			if (code)
+				*code = matcher_code(matcher, token.text);
+			else if (depth == 0 && !is_repeated(text))
+				rc = NP_E_NOMEM;
+			continue;
+		}
+		if (*text == '|' && depth == 0) {
+			sequence->needs.count = 0;
+			break;
+		}
+		depth += *text == '(';
+		depth -= *text == ')';
+		/* How often is no token. */
+		text += *text == '{' ? strcspn(text, "}") : 1;
+	}
+	np_buf_release(&token);
+	return rc;
+}
+
 static int add_text(struct matcher *matcher, const char *name, const char *text, struct np_err *err)
 {
 	struct sequence *sequence = np_vec_add(&matcher->list, err);
@@ -244,6 +288,9 @@ static int compile_all(struct matcher *matcher, struct np_err *err)
 		if (rc == NP_E_FORMAT)
 			rc = np_fail(err, NP_E_FORMAT, "'%s': %s", matcher->texts.item[i],
 				     err->text);
+		if (rc == NP_OK)
+			rc = find_needs(matcher, matcher->texts.item[i], &matcher->list.item[i],
+					err);
 	}
 	np_buf_release(&text);
 	return rc;
@@ -307,9 +354,32 @@ static void give_back_matcher(struct adv_sql *sql, struct matcher *matcher)
 struct partition {
 	struct np_cell key;
 	struct np_buf text;
+	uint32_t *seen;         /* by code, from MATCHER_OTHER on: how often */
 	struct adv_rows orders; /* one column */
+	const int64_t *numbers; /* the same of a view whose order is a number; else NULL */
 	bool begun;
 };
+
+static struct np_cell order_of(const struct partition *part, size_t row)
+{
+	return part->numbers ? np_cell_integer(part->numbers[row])
+			     : *adv_rows_cell(&part->orders, row, 0);
+}
+
+static void add_code(struct partition *part, uint32_t code)
+{
+	part->seen[code - MATCHER_OTHER]++;
+	matcher_add_code(&part->text, code);
+}
+
+static bool may_find(const struct partition *part, const struct sequence *sequence)
+{
+	for (size_t i = 0; i < sequence->needs.count; i++) {
+		if (part->seen[sequence->needs.item[i] - MATCHER_OTHER] == 0)
+			return false;
+	}
+	return true;
+}
 
 static int search(struct adv_sql *sql, struct partition *part, struct sequence *sequence,
 		  struct adv_rows *rows, struct np_err *err)
@@ -338,8 +408,7 @@ static int search(struct adv_sql *sql, struct partition *part, struct sequence *
 				  (struct np_cell[]){ part->key, np_cell_text(sequence->name),
 						      np_cell_integer((int64_t)first),
 						      np_cell_integer((int64_t)last),
-						      *adv_rows_cell(&part->orders, first, 0),
-						      *adv_rows_cell(&part->orders, last, 0) },
+						      order_of(part, first), order_of(part, last) },
 				  err);
 		if (rc == NP_OK && adv_sql_late(sql))
 			rc = np_fail(err, NP_E_RANGE, "out of time");
@@ -352,9 +421,12 @@ static int finish_partition(struct adv_sql *sql, struct matcher *matcher, struct
 {
 	int rc = np_buf_check(&part->text, err);
 
-	for (size_t i = 0; i < matcher->list.count && rc == NP_OK; i++)
-		rc = search(sql, part, &matcher->list.item[i], rows, err);
+	for (size_t i = 0; i < matcher->list.count && rc == NP_OK; i++) {
+		if (may_find(part, &matcher->list.item[i]))
+			rc = search(sql, part, &matcher->list.item[i], rows, err);
+	}
 	np_buf_clear(&part->text);
+	memset(part->seen, 0, (matcher->tokens.count + 1) * sizeof(*part->seen));
 	adv_rows_release(&part->orders);
 	part->begun = false;
 	return rc;
@@ -449,9 +521,91 @@ static int scan(struct adv_sql *sql, struct matcher *matcher, struct sequence_re
 			rc = find_code(reader, matcher, &code, err);
 		if (rc < 0)
 			return rc;
-		matcher_add_code(&part->text, code);
+		add_code(part, code);
 	}
 	if (rc == 0 && part->begun)
+		rc = finish_partition(sql, matcher, part, rows, err);
+	return rc;
+}
+
+/* Rows of a view, in order already, whose columns can be read as a whole. */
+struct sequence_columns {
+	int64_t *key; /* NULL: there is one partition */
+	int64_t *order;
+	uint32_t *code_of; /* by the id of a token; NP_MAP_NONE: not looked for yet */
+	struct adv_view_ids tokens;
+	size_t count;
+};
+
+static void columns_release(struct sequence_columns *columns)
+{
+	free(columns->key);
+	free(columns->order);
+	free(columns->code_of);
+}
+
+/* Read them; *ret_can is false if they are others. */
+static int read_columns(const struct sequence_reader *reader, struct sequence_columns *ret,
+			bool *ret_can, struct np_err *err)
+{
+	const struct adv_sql_source *source = &reader->source;
+	const size_t *column = reader->column;
+	size_t ids;
+
+	*ret_can = source->view && source->column[column[2]] != SIZE_MAX &&
+		   adv_view_text_ids(source->view, source->column[column[2]], &ret->tokens);
+	if (!*ret_can)
+		return NP_OK;
+	ret->count = adv_sql_source_count(source);
+	ids = np_strtab_count(ret->tokens.texts) + 2;
+	ret->key = column[0] == SIZE_MAX ? NULL : malloc((ret->count + 1) * sizeof(*ret->key));
+	ret->order = malloc((ret->count + 1) * sizeof(*ret->order));
+	ret->code_of = malloc(ids * sizeof(*ret->code_of));
+	if ((column[0] != SIZE_MAX && !ret->key) || !ret->order || !ret->code_of)
+		return np_fail_nomem(err, "sequences");
+	memset(ret->code_of, 0xff, ids * sizeof(*ret->code_of));
+	*ret_can = (!ret->key || adv_sql_source_numbers(source, column[0], ret->key)) &&
+		   adv_sql_source_numbers(source, column[1], ret->order);
+	return NP_OK;
+}
+
+static uint32_t code_at(const struct sequence_reader *reader, const struct matcher *matcher,
+			const struct sequence_columns *columns, size_t i)
+{
+	const struct adv_sql_source *source = &reader->source;
+	np_str id = adv_view_id(&columns->tokens, source->some ? source->rows.item[i] : i);
+
+	if (id != NP_STR_NONE && columns->code_of[id] == NP_MAP_NONE) {
+		const struct np_cell token =
+			np_cell_bytes(np_strtab_text(columns->tokens.texts, id),
+				      np_strtab_length(columns->tokens.texts, id));
+
+		columns->code_of[id] = code_of(reader, matcher, &token);
+	}
+	return id == NP_STR_NONE ? MATCHER_OTHER : columns->code_of[id];
+}
+
+static int scan_columns(struct adv_sql *sql, struct matcher *matcher,
+			struct sequence_reader *reader, const struct sequence_columns *columns,
+			struct partition *part, struct adv_rows *rows, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; i < columns->count && rc == NP_OK; i++) {
+		bool new = i == 0 || (columns->key && columns->key[i] != columns->key[i - 1]);
+
+		if (new && part->begun)
+			rc = finish_partition(sql, matcher, part, rows, err);
+		if (new) {
+			part->key =
+				columns->key ? np_cell_integer(columns->key[i]) : np_cell_null();
+			part->numbers = &columns->order[i];
+			part->begun = true;
+		}
+		if (rc == NP_OK)
+			add_code(part, code_at(reader, matcher, columns, i));
+	}
+	if (rc == NP_OK && part->begun)
 		rc = finish_partition(sql, matcher, part, rows, err);
 	return rc;
 }
@@ -498,8 +652,10 @@ static int compute(struct adv_sql *sql, sqlite3_value **arguments, struct adv_ro
 	static const char *const names[] = { "source", "partition", "order",
 					     "token",  "pattern",   "prefix" };
 	NP_CLEANUP(reader_release) struct sequence_reader reader = { .prefix = "" };
+	struct sequence_columns columns = { .count = 0 };
 	struct partition part = { .text = NP_BUF_INIT };
 	struct matcher *matcher = NULL;
+	bool whole = false;
 	const char *text[NP_COUNT(names)] = { NULL };
 	int rc = NP_OK;
 
@@ -516,7 +672,16 @@ static int compute(struct adv_sql *sql, sqlite3_value **arguments, struct adv_ro
 	if (rc == NP_OK)
 		rc = open_reader(sql, text[0], text + 1, &reader, err);
 	if (rc == NP_OK)
-		rc = scan(sql, matcher, &reader, &part, rows, err);
+		rc = read_columns(&reader, &columns, &whole, err);
+	if (rc == NP_OK) {
+		part.seen = calloc(matcher->tokens.count + 1, sizeof(*part.seen));
+		rc = part.seen ? NP_OK : np_fail_nomem(err, "sequences");
+	}
+	if (rc == NP_OK)
+		rc = whole ? scan_columns(sql, matcher, &reader, &columns, &part, rows, err)
+			   : scan(sql, matcher, &reader, &part, rows, err);
+	columns_release(&columns);
+	free(part.seen);
 	np_buf_release(&part.text);
 	adv_rows_release(&part.orders);
 	if (matcher)

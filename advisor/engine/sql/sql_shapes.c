@@ -1,66 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Shapes and data types as the views write them: tensors separated by ';',
- * dimensions by ','. "32,3;64" are two tensors; "32,3;;64" three, of which the
- * second has no dimension. What cannot be read gives NULL.
- */
+/* Shapes and data types in SQL; what cannot be read gives NULL. */
 #include "sql_connection.h"
 
-#include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "npuprof/text.h"
-
-/* The part of `text` between separators number `index` − 1 and `index`; false behind the last. */
-static bool nth_part(const char *text, size_t length, char separator, int64_t index,
-		     const char **ret, size_t *ret_length)
-{
-	const char *end = text + length;
-
-	for (; index >= 0; index--) {
-		const char *stop = memchr(text, separator, (size_t)(end - text));
-
-		if (index == 0) {
-			*ret = text;
-			*ret_length = (size_t)((stop ? stop : end) - text);
-			return true;
-		}
-		if (!stop)
-			return false;
-		text = stop + 1;
-	}
-	return false;
-}
-
-static int64_t count_parts(const char *text, size_t length, char separator)
-{
-	int64_t count = 1;
-
-	if (length == 0)
-		return 0;
-	for (size_t i = 0; i < length; i++)
-		count += text[i] == separator;
-	return count;
-}
-
-/* Elements of one tensor; 1 for one without dimensions, NP_UNKNOWN for what is no shape. */
-static int64_t elements_of(const char *text, size_t length)
-{
-	int64_t product = 1;
-
-	for (int64_t axis = 0; axis < count_parts(text, length, ','); axis++) {
-		const char *part;
-		size_t part_length;
-		int64_t size;
-
-		if (!nth_part(text, length, ',', axis, &part, &part_length) ||
-		    !np_text_to_int(part, part_length, &size) || size < 0 ||
-		    __builtin_mul_overflow(product, size, &product))
-			return NP_UNKNOWN;
-	}
-	return product;
-}
+#include "advisor/engine/data/shapes.h"
 
 /* A number that is not known chooses no tensor and no axis. */
 static bool number_of(sqlite3_value *value, int64_t *ret)
@@ -69,158 +13,83 @@ static bool number_of(sqlite3_value *value, int64_t *ret)
 	return sqlite3_value_type(value) != SQLITE_NULL;
 }
 
-static bool text_of(sqlite3_value *value, const char **ret, size_t *ret_length)
+static bool text_of(sqlite3_value *value, struct adv_text *ret)
 {
-	*ret = (const char *)sqlite3_value_text(value);
-	*ret_length = (size_t)sqlite3_value_bytes(value);
-	return *ret != NULL;
+	ret->bytes = (const char *)sqlite3_value_text(value);
+	ret->length = (size_t)sqlite3_value_bytes(value);
+	return ret->bytes != NULL;
+}
+
+static void give(sqlite3_context *context, int64_t number)
+{
+	adv_sql_result_cell(context, np_cell_integer(number), false);
 }
 
 /* shape_elems(shapes[, tensor]) */
 static void shape_elems(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-	const char *text;
-	size_t length;
-	int64_t wanted = 0;
-	int64_t sum = 0;
+	struct adv_text shapes;
+	int64_t tensor;
 
-	if (!text_of(argv[0], &text, &length) || (argc > 1 && !number_of(argv[1], &wanted)))
+	if (!text_of(argv[0], &shapes) || (argc > 1 && !number_of(argv[1], &tensor)))
 		return;
-	for (int64_t tensor = 0; tensor < count_parts(text, length, ';'); tensor++) {
-		const char *part;
-		size_t part_length;
-
-		if (argc > 1 && tensor != wanted)
-			continue;
-		if (nth_part(text, length, ';', tensor, &part, &part_length) && part_length > 0)
-			sum = np_plus(sum, elements_of(part, part_length));
-		if (argc > 1) {
-			adv_sql_result_cell(context, np_cell_integer(sum), false);
-			return;
-		}
-	}
-	if (argc == 1)
-		adv_sql_result_cell(context, np_cell_integer(sum), false);
+	give(context,
+	     argc > 1 ? adv_shape_elements(shapes, tensor) : adv_shape_all_elements(shapes));
 }
 
 /* shape_count(shapes): tensors */
 static void shape_count(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-	const char *text;
-	size_t length;
+	struct adv_text shapes;
 
 	(void)argc;
-	if (text_of(argv[0], &text, &length))
-		sqlite3_result_int64(context, count_parts(text, length, ';'));
+	if (text_of(argv[0], &shapes))
+		give(context, adv_text_parts(shapes, ';'));
 }
 
 /* shape_ndim(shapes, tensor) */
 static void shape_ndim(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-	const char *text;
-	size_t length;
+	struct adv_text shapes;
 	int64_t tensor;
 
 	(void)argc;
-	if (text_of(argv[0], &text, &length) && number_of(argv[1], &tensor) &&
-	    nth_part(text, length, ';', tensor, &text, &length))
-		sqlite3_result_int64(context, count_parts(text, length, ','));
+	if (text_of(argv[0], &shapes) && number_of(argv[1], &tensor))
+		give(context, adv_shape_axes(shapes, tensor));
 }
 
 /* shape_dim(shapes, tensor, axis): a negative axis counts from the end */
 static void shape_dim(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-	const char *text;
-	size_t length;
+	struct adv_text shapes;
 	int64_t tensor;
 	int64_t axis;
-	int64_t size;
 
 	(void)argc;
-	if (!text_of(argv[0], &text, &length) || !number_of(argv[1], &tensor) ||
-	    !number_of(argv[2], &axis) || !nth_part(text, length, ';', tensor, &text, &length))
-		return;
-	if (axis < 0)
-		axis += count_parts(text, length, ',');
-	if (axis >= 0 && nth_part(text, length, ',', axis, &text, &length) &&
-	    np_text_to_int(text, length, &size))
-		sqlite3_result_int64(context, size);
-}
-
-static int64_t bytes_of_type(const char *text, size_t length)
-{
-	static const struct {
-		const char *name;
-		int64_t bytes;
-	} types[] = {
-		{ "float", 4 },         { "float32", 4 },     { "fp32", 4 },
-		{ "float16", 2 },       { "fp16", 2 },        { "half", 2 },
-		{ "bf16", 2 },          { "bfloat16", 2 },    { "double", 8 },
-		{ "float64", 8 },       { "fp64", 8 },        { "int8", 1 },
-		{ "uint8", 1 },         { "bool", 1 },        { "int16", 2 },
-		{ "uint16", 2 },        { "int32", 4 },       { "uint32", 4 },
-		{ "int", 4 },           { "int64", 8 },       { "uint64", 8 },
-		{ "long", 8 },          { "complex64", 8 },   { "complex128", 16 },
-		{ "float8_e4m3fn", 1 }, { "float8_e5m2", 1 }, { "hifloat8", 1 },
-	};
-
-	if (length > 3 && strncasecmp(text, "dt_", 3) == 0) {
-		text += 3;
-		length -= 3;
-	}
-	for (size_t i = 0; i < NP_COUNT(types); i++) {
-		if (strlen(types[i].name) == length &&
-		    strncasecmp(types[i].name, text, length) == 0)
-			return types[i].bytes;
-	}
-	return NP_UNKNOWN;
+	if (text_of(argv[0], &shapes) && number_of(argv[1], &tensor) && number_of(argv[2], &axis))
+		give(context, adv_shape_size(shapes, tensor, axis));
 }
 
 /* dtype_bytes(types[, tensor]): of an element; of the first tensor by default */
 static void dtype_bytes(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-	const char *text;
-	size_t length;
+	struct adv_text types;
 	int64_t tensor = 0;
 
-	if (text_of(argv[0], &text, &length) && (argc == 1 || number_of(argv[1], &tensor)) &&
-	    nth_part(text, length, ';', tensor, &text, &length))
-		adv_sql_result_cell(context, np_cell_integer(bytes_of_type(text, length)), false);
+	if (text_of(argv[0], &types) && (argc == 1 || number_of(argv[1], &tensor)) &&
+	    adv_text_part(types, ';', tensor, &types))
+		give(context, adv_type_bytes(types));
 }
 
 /* shape_bytes(shapes, types): of all tensors together */
 static void shape_bytes(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-	const char *shapes;
-	const char *types;
-	size_t shapes_length;
-	size_t types_length;
-	int64_t sum = 0;
+	struct adv_text shapes;
+	struct adv_text types;
 
 	(void)argc;
-	if (!text_of(argv[0], &shapes, &shapes_length) || !text_of(argv[1], &types, &types_length))
-		return;
-	for (int64_t i = 0; i < count_parts(shapes, shapes_length, ';'); i++) {
-		const char *shape;
-		const char *type;
-		size_t shape_length;
-		size_t type_length;
-		int64_t elements;
-		int64_t size;
-
-		if (!nth_part(shapes, shapes_length, ';', i, &shape, &shape_length) ||
-		    !nth_part(types, types_length, ';', i, &type, &type_length))
-			return;
-		elements = elements_of(shape, shape_length);
-		size = bytes_of_type(type, type_length);
-		if (shape_length == 0 && size == NP_UNKNOWN)
-			continue; /* an input that was not given */
-		if (elements == NP_UNKNOWN || size == NP_UNKNOWN ||
-		    __builtin_mul_overflow(elements, size, &size))
-			return;
-		sum = np_plus(sum, size);
-	}
-	adv_sql_result_cell(context, np_cell_integer(sum), false);
+	if (text_of(argv[0], &shapes) && text_of(argv[1], &types))
+		give(context, adv_shape_bytes(shapes, types));
 }
 
 /* Is the part among those of `list`, whatever the case? */
@@ -244,19 +113,18 @@ static bool listed(const char *list, size_t length, const char *part, size_t par
 static void set_diff(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
 	struct np_buf result = NP_BUF_INIT;
-	const char *a;
-	const char *b;
+	struct adv_text first;
+	struct adv_text second;
 	const char *end;
-	size_t a_length;
-	size_t b_length;
 
 	(void)argc;
-	if (!text_of(argv[0], &a, &a_length) || !text_of(argv[1], &b, &b_length))
+	if (!text_of(argv[0], &first) || !text_of(argv[1], &second))
 		return;
-	for (end = a + a_length; a < end;) {
+	end = first.bytes + first.length;
+	for (const char *a = first.bytes; a < end;) {
 		size_t one = strcspn(a, ",;");
 
-		if (one > 0 && !listed(b, b_length, a, one) &&
+		if (one > 0 && !listed(second.bytes, second.length, a, one) &&
 		    !listed(result.text, result.length, a, one)) {
 			np_buf_add(&result, result.length ? ";" : "");
 			np_buf_add_bytes(&result, a, one);

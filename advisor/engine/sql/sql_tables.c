@@ -9,6 +9,9 @@
 
 #include "npuprof/order.h"
 
+#include "sql_conditions.h"
+
+#include "advisor/engine/views/view_bulk.h"
 #include "advisor/engine/views/view_order.h"
 
 /* Table-valued functions: the arguments are hidden columns, as SQLite wants it. */
@@ -367,11 +370,164 @@ static struct adv_sql_stmt *prepare_rows(struct adv_sql *sql, const char *view, 
 	return stmt;
 }
 
+/*
+ * Conditions that are so simple that SQLite need not be asked: comparisons of columns with
+ * numbers and texts, joined by AND.
+ */
+#define PLAIN_CONDITIONS 6
+
+struct plain_where {
+	struct adv_sql_comparison list[PLAIN_CONDITIONS];
+	size_t count;
+	struct np_buf texts; /* of all values; their offsets are in `at` until all are read */
+	size_t at[PLAIN_CONDITIONS];
+};
+
+/* A text in quotes, to behind it. */
+static bool read_quoted(const char **text, struct np_buf *buf)
+{
+	const char *at = *text + 1;
+
+	for (; *at; at++) {
+		if (*at == '\'' && at[1] != '\'') {
+			*text = at + 1;
+			np_buf_add_char(buf, '\0');
+			return true;
+		}
+		at += *at == '\'';
+		np_buf_add_char(buf, *at);
+	}
+	return false;
+}
+
+/* "=", "<=", "LIKE" …: signs stand next to each other. */
+static bool read_operator(const char **text, char *ret, size_t size)
+{
+	struct source_word word = next_word(text);
+
+	if (word.length == 0)
+		return false;
+	if (strchr("<>=", word.text[0]) && strchr("<>=", word.text[1]) && word.text[1]) {
+		word.length = 2;
+		(*text)++;
+	}
+	if (word.length >= size)
+		return false;
+	memcpy(ret, word.text, word.length);
+	ret[word.length] = '\0';
+	return true;
+}
+
+/* A whole number or a text. */
+static bool read_value(const char **text, struct plain_where *where)
+{
+	struct adv_sql_comparison *one = &where->list[where->count];
+	size_t begin = where->texts.length;
+	struct source_word word;
+	int64_t number = 0;
+
+	*text += strspn(*text, " \t\r\n");
+	if (**text == '\'') {
+		where->at[where->count] = begin;
+		if (!read_quoted(text, &where->texts))
+			return false;
+		one->value = np_cell_bytes(NULL, where->texts.length - begin - 1);
+		return true;
+	}
+	word = next_word(text);
+	if (word.length == 0 || word.length > 18)
+		return false;
+	for (size_t i = 0; i < word.length; i++) {
+		if (!isdigit((unsigned char)word.text[i]))
+			return false;
+		number = 10 * number + (word.text[i] - '0');
+	}
+	one->value = np_cell_integer(number);
+	return true;
+}
+
+static bool read_condition(const struct adv_view *view, const char **text,
+			   struct plain_where *where)
+{
+	struct source_word column = next_word(text);
+	struct adv_sql_comparison *one = &where->list[where->count];
+
+	if (!find_column(view, &column, &one->column) || one->column == SIZE_MAX ||
+	    !read_operator(text, one->operator, sizeof(one->operator)) || !read_value(text, where))
+		return false;
+	where->count++;
+	return true;
+}
+
+/* Is that all of the condition? */
+static bool read_where(const struct adv_view *view, const char *text, struct plain_where *where)
+{
+	struct source_word word;
+
+	do {
+		if (where->count == PLAIN_CONDITIONS || !read_condition(view, &text, where))
+			return false;
+		word = next_word(&text);
+	} while (is_word(&word, "and"));
+	if (word.length > 0 || where->texts.failed)
+		return false;
+	for (size_t i = 0; i < where->count; i++) {
+		if (where->list[i].value.type == NP_CELL_TEXT)
+			where->list[i].value.text.bytes = where->texts.text + where->at[i];
+	}
+	return true;
+}
+
+/* Rows for which the condition holds; not *ret_done: SQLite has to look. */
+static int keep_rows(struct adv_sql *sql, struct adv_sql_source *source, const char *text,
+		     bool *ret_done, struct np_err *err)
+{
+	struct plain_where where = { .texts = NP_BUF_INIT };
+	struct adv_sql_selection kept = { .rows = NULL };
+	int rc = adv_view_open(source->view, err);
+	bool can = rc == NP_OK && read_where(source->view, text, &where);
+
+	kept.count = rc == NP_OK ? source->view->rows : 0;
+	/* Even of no rows: what cannot be looked at here may be wrong, and SQLite says so. */
+	for (size_t i = 0; i < where.count && rc == NP_OK && can; i++)
+		rc = adv_sql_keep(sql, source->view, &where.list[i], &kept, &can, err);
+	/* What is wrong with a pattern, or took too long, SQLite meets again and says. */
+	if (rc < 0 && rc != NP_E_NOMEM) {
+		*err = NP_ERR_INIT;
+		rc = NP_OK;
+		can = false;
+	}
+	*ret_done = rc == NP_OK && can;
+	if (*ret_done) {
+		source->rows.item = kept.rows;
+		source->rows.count = kept.count;
+		source->rows.capacity = kept.rows ? kept.count : 0;
+		source->some = kept.rows != NULL || kept.count == 0;
+	} else {
+		free(kept.rows);
+	}
+	np_buf_release(&where.texts);
+	return rc;
+}
+
+static bool rises(const uint32_t *rows, size_t count)
+{
+	for (size_t i = 1; i < count; i++) {
+		if (rows[i] < rows[i - 1])
+			return false;
+	}
+	return true;
+}
+
 /* Functions want the order of time, which is that of the view. */
+static void sort_rows(struct adv_sql_source *source)
+{
+	if (!rises(source->rows.item, source->rows.count))
+		qsort(source->rows.item, source->rows.count, sizeof(uint32_t), np_by_uint32);
+}
+
 static int find_rows(struct adv_sql_source *source, struct adv_sql_stmt *stmt, struct np_err *err)
 {
-	bool ascending = true;
-	uint32_t before = 0;
 	int rc;
 
 	while ((rc = adv_sql_step(stmt, err)) > 0) {
@@ -380,11 +536,7 @@ static int find_rows(struct adv_sql_source *source, struct adv_sql_stmt *stmt, s
 		if (!row)
 			return NP_E_NOMEM;
 		*row = (uint32_t)adv_sql_cell(stmt, 0).integer;
-		ascending = ascending && *row >= before;
-		before = *row;
 	}
-	if (!ascending)
-		qsort(source->rows.item, source->rows.count, sizeof(uint32_t), np_by_uint32);
 	source->some = true;
 	return rc;
 }
@@ -396,9 +548,14 @@ static int open_plain(struct adv_sql *sql, const char *text, struct adv_sql_sour
 	NP_CLEANUP(adv_sql_finishp) struct adv_sql_stmt *stmt = NULL;
 	const char *where = NULL;
 	bool plain = read_plain(sql, text, source, &where);
-	int rc;
+	bool done = false;
+	int rc = NP_OK;
 
-	if (plain && where) {
+	if (plain && where)
+		rc = keep_rows(sql, source, where, &done, err);
+	if (rc < 0)
+		return rc;
+	if (plain && where && !done) {
 		stmt = prepare_rows(sql, source->view->name, where);
 		plain = stmt != NULL;
 	}
@@ -407,7 +564,10 @@ static int open_plain(struct adv_sql *sql, const char *text, struct adv_sql_sour
 		return NP_OK;
 	}
 	rc = adv_view_open(source->view, err);
-	return rc == NP_OK && stmt ? find_rows(source, stmt, err) : rc;
+	if (rc == NP_OK && stmt)
+		rc = find_rows(source, stmt, err);
+	sort_rows(source);
+	return rc;
 }
 
 static int check_count(const struct adv_sql_source *source, size_t least, struct np_err *err)
@@ -516,4 +676,18 @@ struct np_cell adv_sql_source_cell(const struct adv_sql_source *source, size_t c
 	if (source->column[column] == SIZE_MAX)
 		return np_cell_integer((int64_t)source->row);
 	return source->view->cell(source->view, source->row, source->column[column]);
+}
+
+bool adv_sql_source_numbers(const struct adv_sql_source *source, size_t column, int64_t *ret)
+{
+	const uint32_t *rows = source->some ? source->rows.item : NULL;
+	size_t count = source->view ? adv_sql_source_count(source) : 0;
+
+	if (!source->view)
+		return false;
+	if (source->column[column] != SIZE_MAX)
+		return adv_view_numbers(source->view, source->column[column], rows, count, ret);
+	for (size_t i = 0; i < count; i++)
+		ret[i] = rows ? rows[i] : (int64_t)i;
+	return true;
 }

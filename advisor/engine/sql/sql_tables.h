@@ -65,6 +65,18 @@ int adv_sql_source_next(struct adv_sql_source *source, struct np_err *err) NP_MU
 int adv_sql_source_sort(struct adv_sql_source *source, const size_t *columns, size_t count,
 			struct np_err *err) NP_MUST_USE;
 
+/*
+ * The whole numbers that a column has in all rows, NP_UNKNOWN for none, and how many rows there
+ * are: false if the source is no view, or the column has others. Nothing is read of the source.
+ */
+bool adv_sql_source_numbers(const struct adv_sql_source *source, size_t column, int64_t *ret);
+
+/* Rows of a source that is a view. */
+static inline size_t adv_sql_source_count(const struct adv_sql_source *source)
+{
+	return source->some ? source->rows.count : source->view->rows;
+}
+
 /* A cell of the row; texts last until the next one, those of a view as long as it. */
 struct np_cell adv_sql_source_cell(const struct adv_sql_source *source, size_t column);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "view_bulk.h"
 #include "view_order.h"
 
 int adv_view_open(struct adv_view *view, struct np_err *err)
@@ -26,6 +27,10 @@ void adv_view_close(struct adv_view *view)
 	else
 		free(view->state);
 	adv_view_orders_free(view);
+	adv_view_cover_free(view);
+	free(view->knowledge);
+	view->knowledge = NULL;
+	view->own_texts.of_row = NULL;
 	view->state = NULL;
 	view->opened = false;
 }
@@ -39,9 +44,25 @@ size_t adv_view_column(const struct adv_view *view, const char *name)
 	return SIZE_MAX;
 }
 
+enum {
+	UNKNOWN = 1,
+	KNOWN,
+};
+
 bool adv_view_knows(struct adv_view *view, size_t column)
 {
-	return view->present && (!view->known || view->known(view, column));
+	bool knows;
+
+	if (!view->present || !view->known)
+		return view->present;
+	if (!view->knowledge && view->opened)
+		view->knowledge = calloc(view->column_count + 1, 1);
+	if (view->knowledge && view->knowledge[column])
+		return view->knowledge[column] == KNOWN;
+	knows = view->known(view, column);
+	if (view->knowledge)
+		view->knowledge[column] = knows ? KNOWN : UNKNOWN;
+	return knows;
 }
 
 static int open_rows(struct adv_view *view, struct np_err *err)

@@ -47,8 +47,18 @@ struct adv_view {
 	void (*close)(struct adv_view *view); /* NULL: `state` is freed */
 	void *state;                          /* of `open` */
 	const struct adv_view_field *fields;  /* by column: see view_fields.h */
+	size_t field_count;                   /* of the first columns */
 	struct adv_view_items items[2];
+	/* A text column that has a table of its own: set by `open`. */
+	struct {
+		const uint32_t *of_row; /* ids; NULL: there is none */
+		const struct np_strtab *strings;
+		size_t column;
+	} own_texts;
 	bool opened;
+	unsigned char *knowledge;       /* by column, what adv_view_knows() found: 1 no, 2 yes */
+	struct adv_view_cover *cover;   /* see view_bulk.h */
+	const struct adv_view_set *set; /* of which it is one; NULL: of none */
 	struct adv_view_order **orders; /* by column; see view_order.h */
 	unsigned char *searches;        /* by column: how often it was searched row by row */
 };
@@ -64,6 +74,8 @@ void adv_view_close(struct adv_view *view);
 
 /* The index of a column, or SIZE_MAX. */
 size_t adv_view_column(const struct adv_view *view, const char *name);
+
+/* Is there a value in the column? Looked for once, while the view is open. */
 bool adv_view_knows(struct adv_view *view, size_t column);
 
 /*
@@ -102,6 +114,7 @@ struct adv_view_description {
 	bool kernels;      /* rows are what ran: none of a file that is not whole */
 	/* Of the views of a rank: where cells come from, and what else is to be set in a view. */
 	const struct adv_view_field *fields;
+	size_t field_count; /* the first columns */
 	void (*begin)(struct adv_view *view, const struct adv_view_rank *source);
 };
 

@@ -107,7 +107,7 @@ struct np_cell adv_view_read_length(const struct adv_view *view, size_t row, con
 /* The part of a view_description that says so. */
 #define VIEW_OF_TABLES(prefix) \
 	.columns = prefix##_columns, .column_count = NP_COUNT(prefix##_columns), \
-	.fields = prefix##_fields
+	.fields = prefix##_fields, .field_count = NP_COUNT(prefix##_fields)
 
 /* All elements of a vector, as items. */
 #define VIEW_ITEMS(vec) \

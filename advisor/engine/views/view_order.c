@@ -3,9 +3,12 @@
 #include "view_order.h"
 
 #include "npuprof/map.h"
+#include "npuprof/order.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "view_bulk.h"
 
 static void free_order(struct adv_view_order *order)
 {
@@ -225,13 +228,35 @@ static bool number_ascending(const struct adv_view *view, size_t column,
 	return true;
 }
 
+/* The same of texts that have ids: no two have the same bytes. */
+static int find_texts(const struct adv_view *view, size_t column, const struct adv_view_ids *ids,
+		      struct values_found *found, struct np_err *err)
+{
+	uint32_t *of_id = calloc(np_strtab_count(ids->texts) + 2, sizeof(*of_id)); /* plus 1 */
+	int rc = of_id ? NP_OK : np_fail_nomem(err, "an order");
+
+	for (size_t row = 0; row < view->rows && rc == NP_OK; row++) {
+		np_str id = adv_view_id(ids, row);
+
+		if (of_id[id] == 0) {
+			of_id[id] = add_value(found, view->cell(view, row, column), err) + 1;
+			rc = of_id[id] == 0 ? NP_E_NOMEM : NP_OK;
+		}
+		found->of_row[row] = of_id[id] - 1;
+	}
+	free(of_id);
+	return rc;
+}
+
 /* Find the values, sort them, and number the rows by them. */
 static int number_rows(const struct adv_view *view, size_t column, struct adv_view_order *order,
 		       struct np_err *err)
 {
 	struct values_found found = { .of_row = order->code };
+	struct adv_view_ids ids;
 	uint32_t *code_of = NULL;
-	int rc = find_values(view, column, &found, err);
+	int rc = adv_view_text_ids(view, column, &ids) ? find_texts(view, column, &ids, &found, err)
+						       : find_values(view, column, &found, err);
 
 	if (rc == NP_OK) {
 		code_of = malloc((found.list.count + 1) * sizeof(*code_of));
@@ -249,12 +274,102 @@ static int number_rows(const struct adv_view *view, size_t column, struct adv_vi
 	return rc;
 }
 
+/* Values between these, of which most may be there, are counted and not looked for. */
+static bool is_dense(const int64_t *values, size_t count, int64_t *ret_least, size_t *ret_range)
+{
+	int64_t least = INT64_MAX;
+	int64_t most = INT64_MIN;
+	uint64_t range;
+
+	for (size_t i = 0; i < count; i++) {
+		if (values[i] == NP_UNKNOWN)
+			continue;
+		least = values[i] < least ? values[i] : least;
+		most = values[i] > most ? values[i] : most;
+	}
+	if (most < least) {
+		*ret_least = 0;
+		*ret_range = 0;
+		return true;
+	}
+	range = (uint64_t)most - (uint64_t)least;
+	*ret_least = least;
+	*ret_range = range < UINT32_MAX ? (size_t)range + 1 : SIZE_MAX;
+	return range < 2 * (uint64_t)count + 64;
+}
+
+/* Number whole numbers of which there are few, or that are close to each other. */
+static int number_dense(const int64_t *values, size_t count, int64_t least, size_t range,
+			struct adv_view_order *order, struct np_err *err)
+{
+	uint32_t *code_of = calloc(range + 2, sizeof(*code_of)); /* [0]: of nothing */
+	uint32_t codes = 0;
+
+	if (!code_of)
+		return np_fail_nomem(err, "an order");
+	for (size_t i = 0; i < count; i++)
+		code_of[values[i] == NP_UNKNOWN ? 0 : (size_t)(values[i] - least) + 1] = 1;
+	for (size_t i = 0; i < range + 1; i++) {
+		bool there = code_of[i] != 0;
+
+		code_of[i] = codes;
+		codes += there;
+	}
+	for (size_t i = 0; i < count; i++)
+		order->code[i] =
+			code_of[values[i] == NP_UNKNOWN ? 0 : (size_t)(values[i] - least) + 1];
+	order->codes = codes;
+	free(code_of);
+	return NP_OK;
+}
+
+/* Number whole numbers that are in order. */
+static bool number_rising(const int64_t *values, size_t count, struct adv_view_order *order)
+{
+	uint32_t code = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (i > 0 && values[i] < values[i - 1])
+			return false;
+		code += i > 0 && values[i] > values[i - 1];
+		order->code[i] = code;
+	}
+	order->codes = count > 0 ? code + 1 : 0;
+	return true;
+}
+
+/* Number a column of whole numbers; *ret_done says whether it was such a one, and simple enough. */
+static int number_whole(const struct adv_view *view, size_t column, struct adv_view_order *order,
+			bool *ret_done, struct np_err *err)
+{
+	int64_t *values = malloc((view->rows + 1) * sizeof(*values));
+	int64_t least;
+	size_t range;
+	int rc = NP_OK;
+
+	*ret_done = false;
+	if (!values)
+		return np_fail_nomem(err, "an order");
+	if (view->columns[column].type != NP_TEXT &&
+	    adv_view_numbers(view, column, NULL, view->rows, values)) {
+		*ret_done = number_rising(values, view->rows, order);
+		if (!*ret_done && is_dense(values, view->rows, &least, &range)) {
+			rc = number_dense(values, view->rows, least, range, order, err);
+			*ret_done = rc == NP_OK;
+		}
+		order->values = VIEW_NUMBERS;
+	}
+	free(values);
+	return rc;
+}
+
 static int fill_order(const struct adv_view *view, size_t column, struct adv_view_order *order,
 		      struct np_err *err)
 {
-	int rc = NP_OK;
+	bool done;
+	int rc = number_whole(view, column, order, &done, err);
 
-	if (!number_ascending(view, column, order))
+	if (rc == NP_OK && !done && !number_ascending(view, column, order))
 		rc = number_rows(view, column, order, err);
 	if (rc < 0)
 		return rc;

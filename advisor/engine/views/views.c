@@ -9,12 +9,13 @@
 #include "view_fields.h"
 
 static const struct adv_view_description *const catalog[] = {
-	&adv_view_step,      &adv_view_kernel,     &adv_view_kernel_group, &adv_view_task,
-	&adv_view_free,      &adv_view_comm_op,    &adv_view_comm_band,    &adv_view_comm_task,
-	&adv_view_host_api,  &adv_view_cann_api,   &adv_view_stack,        &adv_view_kernel_stack,
-	&adv_view_mark,      &adv_view_gc,         &adv_view_freq,         &adv_view_mem_op,
-	&adv_view_mem_curve, &adv_view_env,        &adv_view_setting,      &adv_view_device,
-	&adv_view_run,       &adv_view_graph_node, &adv_view_graph_edge,   &adv_view_counter,
+	&adv_view_step,         &adv_view_kernel,    &adv_view_kernel_group, &adv_view_kernel_type,
+	&adv_view_task,         &adv_view_free,      &adv_view_comm_op,      &adv_view_comm_band,
+	&adv_view_comm_task,    &adv_view_host_api,  &adv_view_cann_api,     &adv_view_stack,
+	&adv_view_kernel_stack, &adv_view_mark,      &adv_view_gc,           &adv_view_freq,
+	&adv_view_mem_op,       &adv_view_mem_curve, &adv_view_env,          &adv_view_setting,
+	&adv_view_device,       &adv_view_run,       &adv_view_graph_node,   &adv_view_graph_edge,
+	&adv_view_counter,
 };
 
 /* Of the merged tables: what must have been recorded on a rank for them to say anything. */
@@ -183,6 +184,7 @@ int adv_view_set_add(struct adv_view_set *set, struct adv_view view, bool base, 
 		return NP_E_NOMEM;
 	}
 	*slot = view;
+	slot->set = set;
 	return base ? rename_base(set, slot, err) : NP_OK;
 }
 
@@ -204,7 +206,8 @@ void adv_view_make(struct adv_view *view, const struct adv_view_description *wha
 				   .data = source,
 				   .open = open_items,
 				   .cell = adv_view_field_cell,
-				   .fields = what->fields };
+				   .fields = what->fields,
+				   .field_count = what->field_count };
 	what->begin(view, source);
 	/* Whether something was recorded is asked where lists of what is there ask it. */
 	if (what->data != NP_DATA_ANY)

@@ -27,6 +27,7 @@ struct adv_view_rank {
 /* What each is; they are listed in views.c. */
 extern const struct adv_view_description adv_view_kernel;
 extern const struct adv_view_description adv_view_kernel_group;
+extern const struct adv_view_description adv_view_kernel_type;
 extern const struct adv_view_description adv_view_task;
 extern const struct adv_view_description adv_view_comm_op;
 extern const struct adv_view_description adv_view_comm_band;
@@ -102,6 +103,10 @@ int adv_view_append(struct adv_view *view, struct adv_rows *rows, struct np_err 
 
 /* Counters whose largest is v_kernel.busiest: how busy each unit of the two cores was. */
 extern const char *const adv_view_unit_ratios[12];
+
+/* The rows of v_kernel_type that follow from those of a v_kernel_group, which is opened. */
+int adv_view_kernel_types(struct adv_view *groups, struct adv_rows *ret, struct np_err *err)
+	NP_MUST_USE;
 
 /* Keys of v_run: columns of `when`. */
 extern const char *const adv_view_run_keys[];

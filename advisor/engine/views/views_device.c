@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "npuprof/order.h"
 #include "npuprof/spans.h"
 
 /* The pipeline stage of the rank, or nothing without a pipeline. */
@@ -206,24 +207,60 @@ struct free_gaps {
 /* clang-format on */
 VIEW_TABLES(free, FREE_COLUMNS);
 
-/* Spans of what ran on the device in a step. */
-static int busy_in(const struct adv_view_rank *source, uint32_t step, struct np_spans *busy,
-		   struct np_err *err)
+/* What ran on the device, by step; what is of none is behind the last. */
+struct busy {
+	size_t *first; /* by step, and one more */
+	struct np_span *span;
+};
+
+static void busy_release(struct busy *busy)
+{
+	free(busy->first);
+	free(busy->span);
+}
+
+/* Where spans of a step go. */
+static size_t bucket(const struct np_rank *rank, uint32_t step)
+{
+	return step < rank->steps.count ? step : rank->steps.count;
+}
+
+static int all_busy(const struct adv_view_rank *source, struct busy *ret, struct np_err *err)
 {
 	const struct np_detail *detail = source->detail;
 	const struct np_rank *rank = source->rank;
+	size_t steps = rank->steps.count + 1;
+
+	*ret = (struct busy){
+		.first = calloc(steps + 2, sizeof(*ret->first)),
+		.span = malloc((detail->kernels.count + rank->ops.count + 1) * sizeof(*ret->span)),
+	};
+	if (!ret->first || !ret->span)
+		return np_fail_nomem(err, "gaps");
+	/* Counted one place further on: filling moves each begin to where it belongs. */
+	for (size_t i = 0; i < detail->kernels.count; i++)
+		ret->first[bucket(rank, detail->kernels.item[i].step) + 2]++;
+	for (size_t i = 0; i < rank->ops.count; i++)
+		ret->first[bucket(rank, rank->ops.item[i].step) + 2]++;
+	for (size_t i = 2; i < steps + 2; i++)
+		ret->first[i] += ret->first[i - 1];
+	for (size_t i = 0; i < detail->kernels.count; i++)
+		ret->span[ret->first[bucket(rank, detail->kernels.item[i].step) + 1]++] =
+			(struct np_span){ detail->kernels.item[i].start,
+					  detail->kernels.item[i].end };
+	for (size_t i = 0; i < rank->ops.count; i++)
+		ret->span[ret->first[bucket(rank, rank->ops.item[i].step) + 1]++] =
+			(struct np_span){ rank->ops.item[i].start, rank->ops.item[i].end };
+	return NP_OK;
+}
+
+/* Spans of what ran on the device in a step. */
+static int busy_in(const struct busy *all, size_t step, struct np_spans *busy, struct np_err *err)
+{
 	int rc = NP_OK;
 
-	for (size_t i = 0; i < detail->kernels.count && rc == NP_OK; i++) {
-		if (detail->kernels.item[i].step == step)
-			rc = np_spans_add(busy, detail->kernels.item[i].start,
-					  detail->kernels.item[i].end, err);
-	}
-	for (size_t i = 0; i < rank->ops.count && rc == NP_OK; i++) {
-		if (rank->ops.item[i].step == step)
-			rc = np_spans_add(busy, rank->ops.item[i].start, rank->ops.item[i].end,
-					  err);
-	}
+	for (size_t i = all->first[step]; i < all->first[step + 1] && rc == NP_OK; i++)
+		rc = np_spans_add(busy, all->span[i].begin, all->span[i].end, err);
 	return rc;
 }
 
@@ -250,13 +287,14 @@ static int add_gaps(struct free_gaps *gaps, const struct np_spans *busy, uint32_
 	return rc;
 }
 
-static const struct np_step_time *first_time(const struct np_rank *rank, uint32_t step)
+/* The first time of each step, by index of the step; to be freed. */
+static const struct np_step_time **first_times(const struct np_rank *rank)
 {
-	for (size_t i = 0; i < rank->times.count; i++) {
-		if (rank->times.item[i].step == step)
-			return &rank->times.item[i];
-	}
-	return NULL;
+	const struct np_step_time **list = calloc(rank->steps.count + 1, sizeof(*list));
+
+	for (size_t i = rank->times.count; list && i > 0; i--)
+		list[rank->times.item[i - 1].step] = &rank->times.item[i - 1];
+	return list;
 }
 
 /* From the end of a step's span to the next step, without what ran there and is of no step. */
@@ -267,11 +305,14 @@ static int add_between(struct free_gaps *gaps, const struct np_spans *outside,
 	struct free_gap gap = { time->step, time->begin + time->span, end, true };
 	int rc = NP_OK;
 
-	for (size_t i = 0; i < np_spans_count(outside) && rc == NP_OK; i++) {
+	/* They are in order and apart from each other. */
+	for (size_t i = np_lower_bound(j, (size_t)0, np_spans_count(outside),
+				       np_spans_get(outside, j).end > gap.begin);
+	     i < np_spans_count(outside) && rc == NP_OK; i++) {
 		struct np_span span = np_spans_get(outside, i);
 
-		if (span.end <= gap.begin || span.begin >= end)
-			continue;
+		if (span.begin >= end)
+			break;
 		gap.end = span.begin;
 		if (gap.end > gap.begin)
 			rc = add_gap(gaps, gap, err);
@@ -287,19 +328,27 @@ static int open_gaps(struct adv_view *view, struct np_err *err)
 	NP_CLEANUP(np_spans_freep) struct np_spans *outside = np_spans_new();
 	const struct adv_view_rank *source = view_source(view);
 	struct free_gaps gaps = { .list = { 0 } };
-	int rc = busy && outside ? busy_in(source, NP_NO_STEP, outside, err)
-				 : np_fail_nomem(err, "gaps");
+	const struct np_step_time **times = first_times(source->rank);
+	struct busy all = { 0 };
+	int rc =
+		busy && outside && times ? all_busy(source, &all, err) : np_fail_nomem(err, "gaps");
+
+	if (rc == NP_OK)
+		rc = busy_in(&all, source->rank->steps.count, outside, err);
 
 	for (uint32_t step = 0; step < source->rank->steps.count && rc == NP_OK; step++) {
+		const struct np_step_time *time = times[step];
+
 		np_spans_clear(busy);
-		rc = busy_in(source, step, busy, err);
-		const struct np_step_time *time = first_time(source->rank, step);
+		rc = busy_in(&all, step, busy, err);
 
 		if (rc == NP_OK)
 			rc = add_gaps(&gaps, busy, step, err);
 		if (rc == NP_OK && time && np_step_iteration(time) != NP_UNKNOWN)
 			rc = add_between(&gaps, outside, time, err);
 	}
+	busy_release(&all);
+	free(times);
 	view->state = gaps.list.item;
 	view->items[0] = VIEW_ITEMS(gaps.list);
 	view->rows = gaps.list.count;

@@ -158,6 +158,9 @@ static int open_calls(struct adv_view *view, struct np_err *err)
 	if (!names->strings || !names->of_row)
 		return np_fail_nomem(err, "calls");
 	view->rows = detail->calls.count;
+	view->own_texts.of_row = names->of_row;
+	view->own_texts.strings = names->strings;
+	view->own_texts.column = adv_view_column(view, "name");
 	return name_calls(detail, names, err);
 }
 

@@ -82,6 +82,14 @@ static void sequences_are_found_in_each_partition_in_order(void **state)
 	assert_answer(t.sql,
 		      "SELECT start_key FROM seq_match('t', 'p', 'o', 'token', 'softmax-a\\-b')",
 		      "2");
+	/* How often a token may occur is none, and what may be missing is not needed. */
+	assert_answer(t.sql,
+		      "SELECT part, start_key, end_key FROM seq_match('t', 'p', 'o', 'token', "
+		      "'matmul-add{0,1}-(nobody-){0,2}-softmax-{1,1}')",
+		      "1|10|30;2|1|2");
+	assert_answer(t.sql,
+		      "SELECT part, start_key FROM seq_match('t', 'p', 'o', 'token', 'nobody|add')",
+		      "1|20");
 	/* A token with the prefix is the same as one without. */
 	assert_answer(t.sql,
 		      "SELECT part, start_key, end_key FROM seq_match('SELECT p, o, iif(token = "

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The views of a rank, over a detail that is made by hand. */
-#include "np_test.h"
+#include "np_advisor_fixture.h"
 
 #include "npuprof/align.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include "np_random.h"
 
+#include "advisor/engine/views/view_bulk.h"
+#include "advisor/engine/views/view_order.h"
 #include "advisor/engine/views/views.h"
 
 /* A run of rank 7 with one step, "50", and its views. */
@@ -410,6 +411,253 @@ static void a_view_without_rows_can_be_opened(void **state)
 	end(&sight);
 }
 
+/* Kernels and calls of all kinds, in no order. */
+static void add_many(struct sight *sight, uint64_t *random, size_t count)
+{
+	static const char *const names[] = { "MatMul", "Add", "aten::add", "aten::mul",
+					     "Optimizer" };
+	struct np_strtab *strings = sight->detail->strings;
+	struct np_err err = NP_ERR_INIT;
+
+	for (size_t i = 0; i < count; i++) {
+		np_ns start = 900 + (np_ns)np_random_below(random, 1000);
+		np_str name = text(strings, names[np_random_below(random, NP_COUNT(names))]);
+		struct np_kernel *kernel =
+			add_kernel(sight, start, (np_ns)np_random_below(random, 40));
+		struct np_framework_call *call = np_vec_add(&sight->detail->framework, &err);
+		struct np_call *api = np_vec_add(&sight->detail->calls, &err);
+
+		assert_non_null(call);
+		assert_non_null(api);
+		kernel->step = np_random_below(random, 3) ? 0 : NP_NO_STEP;
+		kernel->name = name;
+		kernel->type = np_random_below(random, 4) ? name : NP_STR_NONE;
+		kernel->stream = np_random_below(random, 5) ? (int64_t)np_random_below(random, 9)
+							    : NP_UNKNOWN;
+		*call = (struct np_framework_call){ .start = start,
+						    .end = start + 5,
+						    .name = name,
+						    .tid = (int64_t)np_random_below(random, 3),
+						    .top = np_random_below(random, 2) == 0,
+						    .step = kernel->step };
+		*api = (struct np_call){ .start = start,
+					 .end = start + 1,
+					 .name = name,
+					 .tid = INT64_C(1) << np_random_below(random, 60),
+					 .level = NP_CALL_NODE,
+					 .connection = kernel->stream,
+					 .step = kernel->step };
+	}
+	sight->detail->has = NP_DETAIL_KERNELS | NP_DETAIL_FRAMEWORK | NP_DETAIL_CALLS;
+}
+
+static void assert_same(struct np_cell a, struct np_cell b)
+{
+	assert_int_equal(a.type, b.type);
+	assert_int_equal(adv_cell_compare(&a, &b), 0);
+}
+
+static void assert_bulk(const struct adv_view *view, size_t column)
+{
+	int64_t *numbers = calloc(view->rows + 1, sizeof(*numbers));
+	struct adv_view_ids ids;
+
+	assert_non_null(numbers);
+	if (adv_view_numbers(view, column, NULL, view->rows, numbers)) {
+		for (size_t row = 0; row < view->rows; row++)
+			assert_same(view->cell(view, row, column), np_cell_integer(numbers[row]));
+		for (uint32_t row = 0; row < view->rows; row++) {
+			int64_t one;
+
+			assert_true(adv_view_numbers(view, column, &row, 1, &one));
+			assert_true(one == numbers[row]);
+		}
+	}
+	if (adv_view_text_ids(view, column, &ids)) {
+		for (size_t row = 0; row < view->rows; row++) {
+			np_str id = adv_view_id(&ids, row);
+
+			assert_same(view->cell(view, row, column),
+				    id == NP_STR_NONE
+					    ? np_cell_null()
+					    : np_cell_text(np_strtab_text(ids.texts, id)));
+		}
+	}
+	free(numbers);
+}
+
+static void assert_order(struct adv_view *view, size_t column)
+{
+	const struct adv_view_order *order;
+	struct np_err err = NP_ERR_INIT;
+
+	assert_ok(adv_view_order(view, column, &order, &err), err);
+	for (size_t i = 1; i < view->rows; i++) {
+		struct np_cell a = view->cell(view, order->row[i - 1], column);
+		struct np_cell b = view->cell(view, order->row[i], column);
+		int side = adv_cell_compare(&a, &b);
+
+		assert_true(side <= 0);
+		assert_int_equal(order->code[order->row[i]],
+				 order->code[order->row[i - 1]] + (side < 0));
+		if (side == 0)
+			assert_true(order->row[i - 1] < order->row[i]);
+	}
+}
+
+static void a_whole_column_is_that_of_its_cells(void **state)
+{
+	static const char *const names[] = { "v_kernel", "v_kernel_group", "v_host_api",
+					     "v_cann_api", "v_step" };
+	struct np_err err = NP_ERR_INIT;
+	uint64_t random = 5;
+	struct sight sight;
+
+	(void)state;
+	begin(&sight);
+	add_many(&sight, &random, 150);
+	(void)open_view(&sight, "v_kernel");
+	for (size_t i = 0; i < NP_COUNT(names); i++) {
+		struct adv_view *view = adv_view_set_find(&sight.set, names[i]);
+
+		assert_non_null(view);
+		assert_ok(adv_view_open(view, &err), err);
+		for (size_t c = 0; c < view->column_count; c++) {
+			assert_bulk(view, c);
+			assert_order(view, c);
+		}
+	}
+	end(&sight);
+}
+
+/* A source that SQLite does not look at, and the same with a condition that only it can. */
+static void plain_conditions_are_those_of_sql(void **state)
+{
+	static const char *const conditions[][2] = {
+		{ "in_step = 1", "+in_step = 1" },
+		{ "start_ns >= 1200 AND start_ns<1500", "+start_ns BETWEEN 1200 AND 1499" },
+		{ "name LIKE 'ATEN::%' and in_step=1",
+		  "name || '' LIKE 'aten::%' AND +in_step = 1" },
+		{ "name GLOB 'M*'", "substr(name, 1, 1) = 'M'" },
+		{ "name REGEXP '(?i)^mat' AND stream > 3",
+		  "name || '' = 'MatMul' AND +stream > 3" },
+		{ "op_type = 'Add'", "op_type || '' = 'Add'" },
+		{ "op_type = 'it''s'", "0" },
+		{ "name = 'nobody'", "0" },
+		{ "stream <= 4", "+stream <= 4" },
+	};
+	struct np_err err = NP_ERR_INIT;
+	uint64_t random = 6;
+	struct adv_sql *sql;
+	struct sight sight;
+
+	(void)state;
+	begin(&sight);
+	add_many(&sight, &random, 200);
+	sql = open_sql();
+	assert_ok(adv_sql_add_view(sql, open_view(&sight, "v_kernel"), &err), err);
+	for (size_t i = 0; i < NP_COUNT(conditions); i++) {
+		struct np_buf text[2] = { NP_BUF_INIT, NP_BUF_INIT };
+		struct np_buf quoted = NP_BUF_INIT;
+		char *expected;
+
+		for (size_t j = 0; j < 2; j++) {
+			np_buf_clear(&quoted);
+			for (const char *c = conditions[i][j]; *c; c++)
+				np_buf_printf(&quoted, *c == '\'' ? "''" : "%c", *c);
+			np_buf_printf(
+				&text[j],
+				"SELECT count(*), sum(o.a_id * (b_id + overlap_ns)), max(covered_ns) FROM overlap("
+				"'SELECT id, start_ns, end_ns FROM v_kernel WHERE %s', "
+				"'SELECT id, start_ns, end_ns FROM v_kernel') AS o, (SELECT * FROM "
+				"covered('SELECT id, start_ns, end_ns FROM v_kernel WHERE %s', "
+				"'SELECT rowid, start_ns, end_ns FROM v_kernel') LIMIT 1)",
+				quoted.text, quoted.text);
+		}
+		expected = answer(sql, text[1].text);
+		if (strstr(expected, "error"))
+			fail_msg("%s", expected);
+		assert_answer(sql, text[0].text, expected);
+		free(expected);
+		np_buf_release(&text[0]);
+		np_buf_release(&text[1]);
+		np_buf_release(&quoted);
+	}
+	adv_sql_close(sql);
+	end(&sight);
+}
+
+static void what_a_view_covers_is_found_once(void **state)
+{
+	const struct adv_view_cover *cover;
+	const struct adv_view_cover *again;
+	struct np_err err = NP_ERR_INIT;
+	struct adv_view *view;
+	struct sight sight;
+	size_t begin_column;
+	size_t end_column;
+
+	(void)state;
+	begin(&sight);
+	add_kernel(&sight, 1000, 10);
+	add_kernel(&sight, 1005, 10);
+	add_kernel(&sight, 1100, 5);
+	sight.detail->has = NP_DETAIL_KERNELS;
+	view = open_view(&sight, "v_kernel");
+	begin_column = adv_view_column(view, "start_ns");
+	end_column = adv_view_column(view, "end_ns");
+	assert_ok(adv_view_cover(view, begin_column, end_column, &cover, &err), err);
+	assert_non_null(cover);
+	assert_int_equal(cover->count, 3);
+	assert_int_equal(np_spans_total(cover->spans), 20);
+	assert_ok(adv_view_cover(view, begin_column, end_column, &again, &err), err);
+	assert_ptr_equal(cover, again);
+	assert_ok(adv_view_cover(view, end_column, end_column, &again, &err), err);
+	assert_null(again);
+	end(&sight);
+}
+
+static void kernels_of_one_type_are_one_row(void **state)
+{
+	struct adv_view *view;
+	struct sight sight;
+	struct np_kernel *other;
+
+	(void)state;
+	begin(&sight);
+	add_kernel(&sight, 1000, 25)->type = text(sight.detail->strings, "MatMul");
+	other = add_kernel(&sight, 1100, 10);
+	other->type = text(sight.detail->strings, "MatMul");
+	other->name = text(sight.detail->strings, "MatMul_1");
+	other->in_shapes = text(sight.detail->strings, "4,8;8,16");
+	other->out_shapes = text(sight.detail->strings, "4,16");
+	other->in_dtypes = text(sight.detail->strings, "DT_BF16;DT_BF16");
+	other->out_dtypes = text(sight.detail->strings, "DT_BF16");
+	other->step = NP_NO_STEP;
+	other = add_kernel(&sight, 1200, 35);
+	other->core = text(sight.detail->strings, "HCCL");
+	sight.detail->has = NP_DETAIL_KERNELS;
+	view = open_view(&sight, "v_kernel_type");
+	assert_int_equal(view->rows, 2);
+	assert_text(view, 0, "kind", "MatMul");
+	assert_text(view, 0, "name", "MatMul_1");
+	assert_int_equal(number(view, 0, "n"), 2);
+	assert_int_equal(number(view, 0, "dur_ns"), 35);
+	assert_int_equal(number(view, 0, "device_ns"), 35);
+	assert_int_equal(number(view, 0, "device_step_ns"), 25);
+	/* Only the second has shapes: 1,024 operations in 10 ns; (32 + 128 + 64) numbers of 2
+	 * bytes. */
+	assert_true(cell(view, 0, "ops_per_ns").real == 102.4);
+	assert_true(cell(view, 0, "rated_ops_per_ns").real == 102.4);
+	assert_true(cell(view, 0, "bytes_per_ns").real == 44.8);
+	assert_null_cell(view, 0, "aic_mac_ratio");
+	/* Without a type it is its name; communication is no time of the device. */
+	assert_text(view, 1, "kind", "MatMul_3");
+	assert_text(view, 1, "core", "HCCL");
+	assert_null_cell(view, 1, "device_ns");
+	end(&sight);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -424,6 +672,10 @@ int main(void)
 		cmocka_unit_test(gaps_between_steps_are_marked_as_such),
 		cmocka_unit_test(a_step_without_an_iteration_has_nothing_between),
 		cmocka_unit_test(a_view_without_rows_can_be_opened),
+		cmocka_unit_test(a_whole_column_is_that_of_its_cells),
+		cmocka_unit_test(plain_conditions_are_those_of_sql),
+		cmocka_unit_test(what_a_view_covers_is_found_once),
+		cmocka_unit_test(kernels_of_one_type_are_one_row),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
