@@ -336,14 +336,15 @@ static int select_earlier(const struct hist_store *store,
 }
 
 static int show_judgement(const struct np_history_question *question,
-			  const struct history_report *report, const char *run,
-			  const struct hist_judgement *judgement, struct np_err *err)
+			  const struct history_report *report, const struct hist_store *entry,
+			  const char *run, const struct hist_judgement *judgement,
+			  struct np_err *err)
 {
 	struct np_buf buf = NP_BUF_INIT;
 
 	if (question->common->format == NP_OUTPUT_JSON)
 		return history_json_judgement(report, run, judgement, np_output_stream(), err);
-	return print(&buf, history_show_judgement(report, run, judgement, &buf, err));
+	return print(&buf, history_show_judgement(report, entry, run, judgement, &buf, err));
 }
 
 /* Judge a run that has been analysed; gives the exit status, or a failure. */
@@ -371,7 +372,7 @@ static int judge_analysis(const struct np_history_question *question,
 	if (rc == NP_OK)
 		rc = hist_judge(store, &selection, entry, question->fail_on, &judgement, err);
 	if (rc == NP_OK)
-		rc = show_judgement(question, &report, run, &judgement, err);
+		rc = show_judgement(question, &report, entry, run, &judgement, err);
 	if (rc == NP_OK && judgement.failed)
 		rc = NP_EXIT_GATE;
 	else if (rc == NP_OK && judgement.withheld)

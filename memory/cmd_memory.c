@@ -241,8 +241,9 @@ static int find_all(struct memory_job *job, struct np_err *err)
 	return rc;
 }
 
-/* A record that cannot be as it is written lacks something: what is said of it is partial. */
-static void note_contradictions(struct memory_job *job, const struct mem_rank *rank)
+/* A record that cannot be as it is written lacks something: what is said of it is partial. So it is
+ * where the table beside it could not be used. */
+static void note_problems(struct memory_job *job, const struct mem_rank *rank)
 {
 	const struct mem_history *history = rank->history;
 
@@ -252,27 +253,28 @@ static void note_contradictions(struct memory_job *job, const struct mem_rank *r
 			"%zu of %zu events contradict others: what grows and other settings are "
 			"not told",
 			history->inconsistent, history->count);
+	if (rank->usage_problem)
+		np_note_add(&job->notes, NP_NOTE_SKIPPED, NP_NO_RANK, rank->path, "modules", "%s",
+			    rank->usage_problem);
 }
 
-static int read_snapshot(struct memory_job *job, const char *path, struct np_err *err)
+/* What was found in a file; a failure costs the file, unless it is alone. */
+static int take_snapshot(struct memory_job *job, struct mem_snapshot_slot *slot, bool alone,
+			 struct np_err *err)
 {
-	const struct memory_options *options = job->options;
-	int64_t rank = options->rank >= 0 ? options->rank : mem_rank_in_name(path);
-	uint64_t trailing = 0;
-	size_t first;
-	int rc;
-
-	if (options->common.ranks.set && rank != NP_UNKNOWN &&
-	    !np_ranges_has(options->common.ranks.set, rank))
+	if (slot->rc == NP_E_NOMEM || (slot->rc < 0 && alone))
+		return np_fail(err, slot->rc, "%s", slot->err.text);
+	if (slot->rc < 0) {
+		np_note_add(&job->notes, NP_NOTE_SKIPPED, NP_NO_RANK, slot->path, "snapshot", "%s",
+			    slot->err.text);
 		return NP_OK;
-	first = job->report.ranks.count;
-	rc = mem_rank_read(path, rank, &job->how, &job->report.ranks, &trailing, err);
-	for (size_t i = first; rc == NP_OK && i < job->report.ranks.count; i++)
-		note_contradictions(job, &job->report.ranks.item[i]);
-	if (rc == NP_OK && trailing > 0 && !options->common.quiet)
+	}
+	for (size_t i = 0; i < slot->ranks.count; i++)
+		note_problems(job, &slot->ranks.item[i]);
+	if (slot->trailing > 0 && !job->options->common.quiet)
 		(void)np_report(0, "'%s': %llu bytes behind the end of the pickle were not read",
-				path, (unsigned long long)trailing);
-	return rc;
+				slot->path, (unsigned long long)slot->trailing);
+	return mem_snapshot_take(slot, &job->report.ranks, err);
 }
 
 /* --- profiles ----------------------------------------------------------------------------------
@@ -522,19 +524,26 @@ static void place_ranks(struct memory_job *job)
 
 static int read_snapshots(struct memory_job *job, struct np_err *err)
 {
+	const struct memory_options *options = job->options;
+	const struct np_ranges *chosen = options->common.ranks.set;
 	bool alone = job->files.list.count == 1 && job->runs.count == 0;
+	struct mem_snapshot_slot *slots = calloc(job->files.list.count + 1, sizeof(*slots));
+	size_t count = 0;
+	int rc = slots ? NP_OK : np_fail_nomem(err, "snapshots");
 
-	for (size_t i = 0; i < job->files.list.count; i++) {
+	for (size_t i = 0; rc == NP_OK && i < job->files.list.count; i++) {
 		const char *path = job->files.list.item[i];
-		int rc = read_snapshot(job, path, err);
+		int64_t rank = options->rank >= 0 ? options->rank : mem_rank_in_name(path);
 
-		if (rc == NP_E_NOMEM || (rc < 0 && alone))
-			return rc;
-		if (rc < 0)
-			np_note_add(&job->notes, NP_NOTE_SKIPPED, NP_NO_RANK, path, "snapshot",
-				    "%s", err->text);
+		if (!chosen || rank == NP_UNKNOWN || np_ranges_has(chosen, rank))
+			slots[count++] = (struct mem_snapshot_slot){ .path = path, .rank = rank };
 	}
-	return NP_OK;
+	if (rc == NP_OK)
+		mem_snapshots_run(slots, count, &job->how, (size_t)options->common.jobs);
+	for (size_t i = 0; rc == NP_OK && i < count; i++)
+		rc = take_snapshot(job, &slots[i], alone, err);
+	mem_snapshots_release(slots, count);
+	return rc;
 }
 
 static int say_nothing_found(const struct memory_job *job)

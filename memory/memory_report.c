@@ -77,18 +77,29 @@ static void say_peaks(struct np_buf *buf, const struct memory_report *report,
 {
 	NP_CLEANUP(np_buf_release) struct np_buf allocated = NP_BUF_INIT;
 	NP_CLEANUP(np_buf_release) struct np_buf reserved = NP_BUF_INIT;
+	const bool peaks = !rank->history || rank->history->count > 0;
 
-	say_reached(&allocated, rank, &rank->allocated);
-	say_reached(&reserved, rank, &rank->reserved);
+	if (peaks) {
+		say_reached(&allocated, rank, &rank->allocated);
+		say_reached(&reserved, rank, &rank->reserved);
+	} else {
+		np_text_bytes(&allocated, rank->allocated.bytes);
+		np_text_bytes(&reserved, rank->reserved.bytes);
+	}
 	if (rank->requested.bytes != NP_UNKNOWN)
 		np_say(&allocated, " (requested {1})", NP_SAID_BYTES(rank->requested.bytes));
 	mem_rank_name(rank, buf);
-	np_say(buf,
-	       report->imbalance->most == rank && report->ranks.count > 1
-		       ? " needs most: peak allocated {1}, peak reserved {2}"
-		       : ": peak allocated {1}, peak reserved {2}",
-	       NP_SAID_TEXT(allocated.text), NP_SAID_TEXT(reserved.text));
-	if (rank->history && rank->history->start_ranges.count > 0)
+	if (report->imbalance->most == rank && report->ranks.count > 1)
+		np_say(buf,
+		       peaks ? " needs most: peak allocated {1}, peak reserved {2}"
+			     : " needs most: at the dump allocated {1}, reserved {2}; peaks are not known",
+		       NP_SAID_TEXT(allocated.text), NP_SAID_TEXT(reserved.text));
+	else
+		np_say(buf,
+		       peaks ? ": peak allocated {1}, peak reserved {2}"
+			     : ": at the dump allocated {1}, reserved {2}; peaks are not known",
+		       NP_SAID_TEXT(allocated.text), NP_SAID_TEXT(reserved.text));
+	if (peaks && rank->history && rank->history->start_ranges.count > 0)
 		np_say(buf, ", since recording began");
 	say_limit(buf, report, rank);
 	buf->failed |= allocated.failed || reserved.failed;
@@ -263,8 +274,10 @@ static void say_composition(struct np_buf *buf, const struct memory_report *repo
 
 	if (count == 0)
 		return;
-	np_say(buf, "at {1}, by {2}: ", NP_SAID_MSG(report->moment),
-	       NP_SAID_MSG(memory_by_name(result->by)));
+	np_say(buf,
+	       result->history && result->history->count == 0 ? "at the dump, by {2}: "
+							      : "at {1}, by {2}: ",
+	       NP_SAID_MSG(report->moment), NP_SAID_MSG(memory_by_name(result->by)));
 	for (size_t i = 0; i < count && i < 3; i++) {
 		const struct mem_group *group = &result->composition->groups.item[i];
 
@@ -275,6 +288,55 @@ static void say_composition(struct np_buf *buf, const struct memory_report *repo
 			      percent((int64_t)group->bytes, groups_bytes(result)));
 	}
 	np_buf_add(buf, "\n");
+}
+
+/* What the page is about has components of its profile, or those of the profile of its rank. */
+static const struct mem_rank *with_components(const struct memory_report *report,
+					      const struct mem_rank *rank)
+{
+	for (size_t i = 0; rank->components.count == 0 && i < report->ranks.count; i++) {
+		const struct mem_rank *other = &report->ranks.item[i];
+
+		if (other->rank == rank->rank && other->components.count > 0)
+			return other;
+	}
+	return rank;
+}
+
+/* Of the allocator, and what holds it. */
+static bool is_beside(const struct mem_component *component)
+{
+	return component->module && strcmp(component->name, "APP") != 0 &&
+	       !np_text_begins(component->name, "PTA") && strcmp(component->name, "WORKSPACE") != 0;
+}
+
+/* What the device has besides: modules of CANN, the largest first, and workspaces. */
+static void say_beside(struct np_buf *buf, const struct memory_report *report,
+		       const struct mem_rank *rank)
+{
+	const struct mem_rank *of = with_components(report, rank);
+	size_t said = 0;
+
+	for (size_t i = 0; i < of->components.count && said < 3; i++) {
+		const struct mem_component *component = &of->components.item[i];
+
+		if (!is_beside(component))
+			continue;
+		if (said++ == 0)
+			np_say(buf, "at most, beside the allocator: ");
+		else
+			np_buf_add(buf, np_lang_text(", "));
+		np_buf_printf(buf, "%s ", component->name);
+		np_text_bytes(buf, component->peak_reserved);
+	}
+	if (rank->workspace != NP_UNKNOWN && rank->workspace > 0) {
+		if (said++ == 0)
+			np_say(buf, "at most, beside the allocator: ");
+		else
+			np_buf_add(buf, np_lang_text(", "));
+		np_say(buf, "workspace of operators {1}", NP_SAID_BYTES(rank->workspace));
+	}
+	np_buf_add(buf, said > 0 ? "\n" : "");
 }
 
 static void say_gaps(struct np_buf *buf, const struct mem_rank *result)
@@ -343,6 +405,9 @@ static void say_never_freed(struct np_buf *buf, const struct mem_rank *rank)
 		return;
 	if (composition->never_freed == 0)
 		np_say(buf, "all that was allocated in the record was freed\n");
+	else if (composition->never_freed == 1)
+		np_say(buf, "never freed: one block, {1}\n",
+		       NP_SAID_BYTES((int64_t)composition->never_freed_bytes));
 	else
 		np_say(buf,
 		       composition->leaks.count > 0
@@ -365,7 +430,10 @@ static void say_survivors(struct np_buf *buf, const struct memory_report *report
 	if (composition->transient.bytes == 0 ||
 	    (double)composition->peak_without > (double)result->allocated.bytes * BRIEF_MATTERS)
 		return;
-	np_say(buf, "brief at the peak: {1}, {2} blocks, {3}; without them the peak would be {4}\n",
+	np_say(buf,
+	       composition->transient.blocks == 1
+		       ? "brief at the peak: {1}, one block, {3}; without it the peak would be {4}\n"
+		       : "brief at the peak: {1}, {2} blocks, {3}; without them the peak would be {4}\n",
 	       NP_SAID_MSG(mem_rank_label(result, composition->transient.label)),
 	       NP_SAID_INT(composition->transient.blocks),
 	       NP_SAID_BYTES((int64_t)composition->transient.bytes),
@@ -518,13 +586,14 @@ static int64_t known(const struct mem_whatif *whatif, uint64_t figure)
 #define GAP_MATTERS  10
 #define GAIN_MATTERS 3
 
-static void add_setting(struct np_buf *buf, const struct mem_whatif *whatif)
+static void add_setting(struct np_buf *buf, const struct mem_rank *rank,
+			const struct mem_whatif *whatif)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf name = NP_BUF_INIT;
 
 	mem_replay_name(&whatif->replay.settings, &name);
 	/* The user may have set nothing but what is no more than the usual. */
-	np_buf_printf(buf, "PYTORCH_NPU_ALLOC_CONF=%s", name.text);
+	np_buf_printf(buf, "PYTORCH_%s_ALLOC_CONF=%s", rank->gpu ? "CUDA" : "NPU", name.text);
 	buf->failed |= name.failed;
 }
 
@@ -539,7 +608,7 @@ static void say_next(struct np_buf *buf, const struct memory_report *report,
 	NP_CLEANUP(np_buf_release) struct np_buf setting = NP_BUF_INIT;
 
 	if (serves || best)
-		add_setting(&setting, serves ? serves : best);
+		add_setting(&setting, rank, serves ? serves : best);
 	if (serves) {
 		np_say(buf, "do next: set {1}; the request that failed would have been served\n",
 		       NP_SAID_TEXT(setting.text));
@@ -569,15 +638,20 @@ static void say_next(struct np_buf *buf, const struct memory_report *report,
 	buf->failed |= setting.failed;
 }
 
-static struct np_grid *whatif_grid(const struct mem_rank *result)
+/* From this width on settings, which are there to be copied, leave room for the last column. */
+#define WIDE_PAGE 116
+
+static struct np_grid *whatif_grid(const struct memory_report *report,
+				   const struct mem_rank *result)
 {
 	static const struct np_grid_column columns[] = {
 		{ "settings", NP_LEFT, NP_CUT_MIDDLE }, { "peak reserved", NP_RIGHT, NP_UNCUT },
 		{ "against now", NP_LEFT, NP_UNCUT },   { "error", NP_RIGHT, NP_UNCUT },
-		{ "free at peak", NP_RIGHT, NP_UNCUT }, { "end reserved", NP_RIGHT, NP_UNCUT },
-		{ "driver calls", NP_RIGHT, NP_UNCUT },
+		{ "free at peak", NP_RIGHT, NP_UNCUT }, { "driver calls", NP_RIGHT, NP_UNCUT },
+		{ "end reserved", NP_RIGHT, NP_UNCUT },
 	};
-	struct np_grid *grid = np_grid_new(columns, NP_COUNT(columns));
+	const bool wide = report->width >= WIDE_PAGE;
+	struct np_grid *grid = np_grid_new(columns, NP_COUNT(columns) - !wide);
 
 	for (size_t i = 0; grid && i < result->whatif.list.count; i++) {
 		const struct mem_whatif *whatif = &result->whatif.list.item[i];
@@ -591,10 +665,30 @@ static struct np_grid *whatif_grid(const struct mem_rank *result)
 		np_grid_cell(grid, gain.text);
 		np_grid_bytes(grid, known(whatif, whatif->error));
 		np_grid_bytes(grid, known(whatif, whatif->replay.peak_gap));
-		np_grid_bytes(grid, known(whatif, whatif->replay.end_reserved));
 		put_number(grid, known(whatif, whatif->replay.grown));
+		if (wide)
+			np_grid_bytes(grid, known(whatif, whatif->replay.end_reserved));
 	}
 	return grid;
+}
+
+/* The name of its file, with that of the directory where another file is called the same. */
+static const char *short_path(const struct memory_report *report, const struct mem_rank *rank)
+{
+	const char *name = np_text_last_part(rank->path);
+	bool alone = true;
+
+	for (size_t i = 0; alone && i < report->ranks.count; i++) {
+		const char *path = report->ranks.item[i].path;
+
+		alone = strcmp(path, rank->path) == 0 || strcmp(np_text_last_part(path), name) != 0;
+	}
+	for (int parts = alone ? 0 : 1; parts > 0 && name > rank->path; parts--) {
+		name--;
+		while (name > rank->path && name[-1] != '/')
+			name--;
+	}
+	return name;
 }
 
 static struct np_grid *ranks_grid(const struct memory_report *report)
@@ -616,7 +710,7 @@ static struct np_grid *ranks_grid(const struct memory_report *report)
 		const struct mem_rank *rank = &report->ranks.item[i];
 
 		put_number(grid, rank->rank);
-		np_grid_cell(grid, np_text_last_part(rank->path));
+		np_grid_cell(grid, short_path(report, rank));
 		np_grid_printf(grid, "%zu", rank->device);
 		np_grid_bytes(grid, rank->allocated.bytes);
 		np_grid_bytes(grid, rank->reserved.bytes);
@@ -750,19 +844,6 @@ static struct np_grid *groups_grid(const struct memory_report *report,
 	return grid;
 }
 
-/* What the page is about has components of its profile, or those of the profile of its rank. */
-static const struct mem_rank *with_components(const struct memory_report *report,
-					      const struct mem_rank *rank)
-{
-	for (size_t i = 0; rank->components.count == 0 && i < report->ranks.count; i++) {
-		const struct mem_rank *other = &report->ranks.item[i];
-
-		if (other->rank == rank->rank && other->components.count > 0)
-			return other;
-	}
-	return rank;
-}
-
 static void say_all(struct np_buf *lines, const struct memory_report *report,
 		    const struct mem_rank *rank)
 {
@@ -773,6 +854,7 @@ static void say_all(struct np_buf *lines, const struct memory_report *report,
 	say_imbalance(lines, report);
 	say_first_out(lines, report);
 	say_composition(lines, report, rank);
+	say_beside(lines, report, rank);
 	say_gaps(lines, rank);
 	say_survivors(lines, report, rank);
 	say_whatif(lines, rank);
@@ -805,7 +887,8 @@ static bool add_tables(struct np_page *page, const struct memory_report *report,
 	if (done && components->graphs.count > 0)
 		done = add_table(page, "Compiled graphs", graphs_grid(report, components));
 	if (done && rank->whatif.list.count > 0)
-		done = add_table(page, "Other settings of the allocator", whatif_grid(rank));
+		done = add_table(page, "Other settings of the allocator",
+				 whatif_grid(report, rank));
 	return done;
 }
 

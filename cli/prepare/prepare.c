@@ -179,6 +179,7 @@ static int load(struct np_run *run, const struct np_common *common, struct np_er
 				       .watch_context = &progress,
 				       .program = NP_VERSION,
 				       .operators_only = common->operators_only,
+				       .packed_rows = common->packed_rows,
 				       .kernel_framework_op = common->kernel_framework_op };
 	char *cache = NULL;
 	np_ns begun;
@@ -320,7 +321,8 @@ int prepare_measures(const struct np_common *common, struct np_run *run, struct 
 		say_measured(np_steady_ns() - begun);
 	if (rc == NP_OK && common->snapshots && !common->from_summaries)
 		rc = np_mem_snapshots_read(common->dirs.item, common->dirs.count, (*ret)->cluster,
-					   &(*ret)->run->notes, &(*ret)->memory, err);
+					   (size_t)common->jobs, &(*ret)->run->notes,
+					   &(*ret)->memory, err);
 	if (rc < 0 && *ret) {
 		np_analysis_free(*ret);
 		*ret = NULL;

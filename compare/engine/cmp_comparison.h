@@ -9,6 +9,7 @@
 #include "npuprof/analysis.h"
 #include "npuprof/idmap.h"
 #include "npuprof/iteration.h"
+#include "npuprof/map.h"
 #include "npuprof/ranges.h"
 #include "npuprof/run.h"
 #include "npuprof/workers.h"
@@ -282,6 +283,7 @@ struct comparison {
 	struct cmp_change overlapped;
 	NP_VEC(struct cmp_leaf) leaves; /* by |delta|, the largest first */
 	NP_VEC(struct cmp_comm) comms;
+	struct np_map comm_names;               /* → comms */
 	struct np_idmap *comm_index[CMP_SIDES]; /* hash → comms */
 	NP_VEC(struct cmp_kernel) kernels;      /* by |delta| */
 	NP_VEC(struct cmp_mc2) mc2;             /* by type */

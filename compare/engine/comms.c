@@ -4,6 +4,7 @@
 
 #include "npuprof/align.h"
 #include "npuprof/buf.h"
+#include "npuprof/hash.h"
 #include "npuprof/op_times.h"
 #include "npuprof/run.h"
 
@@ -51,32 +52,64 @@ static uint64_t hash_op(const struct np_run *run, const struct np_comm_op *op)
 	return np_group_hash(text, length);
 }
 
-/* The operators of the first rank that has any, in one step: types and sizes in order. */
-static uint64_t fingerprint_of(const struct np_analysis *analysis, uint64_t hash, bool sizes)
-{
-	const struct np_run *run = analysis->run;
+/* What the operators of a communicator are on one rank, in the first step that has any. */
+struct fingerprint {
+	size_t rank;   /* index + 1; 0 before any */
+	uint32_t step; /* index in np_rank.steps */
+	bool done;     /* the step is over */
+	uint64_t sizes;
+	uint64_t types;
+};
 
-	for (size_t i = 0; i < run->sources.count; i++) {
+static void add_print(struct fingerprint *print, const struct np_run *run, size_t rank,
+		      const struct np_comm_op *op)
+{
+	uint64_t hash;
+
+	if (op->step == NP_NO_STEP)
+		return;
+	if (print->rank != rank + 1)
+		*print = (struct fingerprint){ .rank = rank + 1, .step = op->step };
+	print->done = print->done || op->step != print->step;
+	if (print->done)
+		return;
+	hash = hash_op(run, op);
+	print->types = mix(print->types, hash);
+	print->sizes = mix(mix(print->sizes, hash), (uint64_t)op->bytes);
+}
+
+/* By the first rank that has operators: types, and types with sizes, in order. */
+static int find_fingerprints(const struct np_run *run, struct comms_candidates *candidates,
+			     struct np_err *err)
+{
+	struct np_numbers places = { 0 };
+	size_t count = candidates->list.count;
+	struct fingerprint *prints = calloc(count + 1, sizeof(*prints));
+	int rc = prints ? NP_OK : np_fail_nomem(err, "communicators");
+
+	for (size_t i = 0; i < count && rc == NP_OK; i++)
+		rc = np_numbers_add(&places, candidates->list.item[i].communicator->hash,
+				    (uint32_t)i, err);
+	for (size_t i = 0; i < run->sources.count && rc == NP_OK; i++) {
 		const struct np_rank *rank = run->ranks[i];
-		uint64_t print = 0;
-		uint32_t step = NP_NO_STEP;
 
 		for (size_t j = 0; rank && j < rank->ops.count; j++) {
 			const struct np_comm_op *op = &rank->ops.item[j];
+			uint32_t place = np_numbers_get(&places, rank->groups.item[op->group].hash);
 
-			if (rank->groups.item[op->group].hash != hash || op->step == NP_NO_STEP)
-				continue;
-			step = step == NP_NO_STEP ? op->step : step;
-			if (op->step != step)
-				break;
-			print = mix(print, hash_op(run, op));
-			if (sizes)
-				print = mix(print, (uint64_t)op->bytes);
+			/* A rank without a print leaves it to the next. */
+			if (place != NP_MAP_NONE &&
+			    (prints[place].rank == i + 1 || prints[place].sizes == 0))
+				add_print(&prints[place], run, i, op);
 		}
-		if (print)
-			return print;
 	}
-	return 0;
+	for (size_t i = 0; i < count && rc == NP_OK; i++) {
+		candidates->list.item[i].fingerprint = prints[i].sizes;
+		candidates->list.item[i].types = prints[i].types;
+	}
+	np_numbers_release(&places);
+	free(prints);
+	return rc;
 }
 
 static int find_candidates(const struct np_analysis *analysis, struct comms_candidates *ret,
@@ -95,20 +128,35 @@ static int find_candidates(const struct np_analysis *analysis, struct comms_cand
 			return NP_E_NOMEM;
 		candidate->communicator = each;
 		candidate->pg_name = np_run_text(analysis->run, each->pg_name);
-		candidate->fingerprint = fingerprint_of(analysis, each->hash, true);
-		candidate->types = fingerprint_of(analysis, each->hash, false);
 		candidate->comm = SIZE_MAX;
 	}
-	return NP_OK;
+	return find_fingerprints(analysis->run, ret, err);
+}
+
+/* A name that is looked for. */
+struct wanted_name {
+	const struct comparison *comparison;
+	const char *name;
+};
+
+static bool has_name(const void *what, uint32_t value)
+{
+	const struct wanted_name *wanted = what;
+
+	return strcmp(wanted->comparison->comms.item[value].name, wanted->name) == 0;
+}
+
+static uint64_t hash_name(const char *name)
+{
+	return np_hash(0, name, strlen(name));
 }
 
 static size_t find_comm(const struct comparison *comparison, const char *name)
 {
-	for (size_t i = 0; i < comparison->comms.count; i++) {
-		if (strcmp(comparison->comms.item[i].name, name) == 0)
-			return i;
-	}
-	return SIZE_MAX;
+	const struct wanted_name wanted = { comparison, name };
+	uint32_t found = np_map_find(&comparison->comm_names, hash_name(name), has_name, &wanted);
+
+	return found == NP_MAP_NONE ? SIZE_MAX : found;
 }
 
 static int add_comm(struct comparison *comparison, const struct np_buf *name,
@@ -121,7 +169,9 @@ static int add_comm(struct comparison *comparison, const struct np_buf *name,
 	comm->name = cmp_keep(comparison, name);
 	comm->matched_by = matched_by;
 	*ret = comparison->comms.count - 1;
-	return comm->name ? NP_OK : np_fail_nomem(err, "communicators");
+	if (!comm->name)
+		return np_fail_nomem(err, "communicators");
+	return np_map_add(&comparison->comm_names, hash_name(comm->name), (uint32_t)*ret, err);
 }
 
 /* All communicators of one name are one: a tensor parallel run has many called "tp". */
@@ -136,10 +186,11 @@ static int match_names(struct comparison *comparison, struct comms_candidates si
 			NP_CLEANUP(np_buf_release) struct np_buf name = NP_BUF_INIT;
 			bool other = false;
 
-			for (size_t k = 0; each->pg_name && k < sides[!i].list.count; k++) {
+			for (size_t k = 0; each->pg_name && !other && k < sides[!i].list.count;
+			     k++) {
 				const char *theirs = sides[!i].list.item[k].pg_name;
 
-				other = other || (theirs && strcmp(theirs, each->pg_name) == 0);
+				other = theirs && strcmp(theirs, each->pg_name) == 0;
 			}
 			if (!other)
 				continue;

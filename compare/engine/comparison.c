@@ -38,6 +38,7 @@ void comparison_free(struct comparison *comparison)
 	np_vec_release(&comparison->pairs);
 	np_vec_release(&comparison->leaves);
 	np_vec_release(&comparison->comms);
+	np_map_release(&comparison->comm_names);
 	np_vec_release(&comparison->kernels);
 	np_vec_release(&comparison->mc2);
 	np_vec_release(&comparison->structure);

@@ -311,7 +311,7 @@ static int walk_kernels(struct kernels_reducer *reducer)
 		uint32_t cell = UINT32_MAX;
 		np_ns begin;
 
-		if (!kernel->schedule && kernel->step != NP_NO_STEP)
+		if (np_kernel_computes(kernel) && kernel->step != NP_NO_STEP)
 			cell = cmp_grouper_cell(reducer->grouper, kernel->device,
 						rank->steps.item[kernel->step].id);
 		if (cell == UINT32_MAX)

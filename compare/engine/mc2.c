@@ -115,7 +115,7 @@ static bool is_mc2(const struct cmp_side *side, const struct np_detail *detail,
 		.name = np_detail_text(detail, kernel->name),
 	};
 
-	return !kernel->schedule && cmp_has_cell(side, detail->rank, kernel->step) &&
+	return np_kernel_computes(kernel) && cmp_has_cell(side, detail->rank, kernel->step) &&
 	       cmp_classify(&traits) == CMP_MC2;
 }
 

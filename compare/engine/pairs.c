@@ -251,6 +251,10 @@ bool cmp_has_cell(const struct cmp_side *side, const struct np_rank *rank, uint3
 {
 	if (step == NP_NO_STEP)
 		return false;
+	/* Times of one device are one for each step, and by step where it has all of them. */
+	if (rank->device_count <= 1 && step < rank->times.count &&
+	    rank->times.item[step].step == step)
+		return cmp_cell_of(side, rank, &rank->times.item[step]) != SIZE_MAX;
 	for (size_t i = 0; i < rank->times.count; i++) {
 		if (rank->times.item[i].step == step &&
 		    cmp_cell_of(side, rank, &rank->times.item[i]) != SIZE_MAX)

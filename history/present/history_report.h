@@ -42,10 +42,10 @@ int history_show_effects(const struct history_report *report, const struct hist_
 int history_show_drain(const struct history_report *report, const struct hist_drain *drain,
 		       size_t most, struct np_buf *buf, struct np_err *err) NP_MUST_USE;
 
-/* `run` is what is judged, as the user calls it. */
-int history_show_judgement(const struct history_report *report, const char *run,
-			   const struct hist_judgement *judgement, struct np_buf *buf,
-			   struct np_err *err) NP_MUST_USE;
+/* `run` is what is judged, as the user calls it; `entry` has it alone. */
+int history_show_judgement(const struct history_report *report, const struct hist_store *entry,
+			   const char *run, const struct hist_judgement *judgement,
+			   struct np_buf *buf, struct np_err *err) NP_MUST_USE;
 
 /* JSON to a FILE *. */
 int history_json_judgement(const struct history_report *report, const char *run,

@@ -240,7 +240,24 @@ static const char *cause_in(const struct history_report *report, const struct hi
 	return NULL;
 }
 
-/* The newest run whose verdict names this, and the machine of its rank. */
+/* The device under the rank that is named, as "rank:5", in this run; nothing where that is not
+ * known. */
+static void add_machine(struct np_buf *buf, const struct hist_store *store,
+			const struct hist_run *run, const char *named)
+{
+	int64_t rank;
+
+	if (!np_text_begins(named, "rank:") || !np_text_to_int(named + 5, strlen(named + 5), &rank))
+		return;
+	for (size_t i = run->first_rank; i < run->first_rank + run->rank_count; i++) {
+		const struct hist_rank *one = &store->ranks.item[i];
+
+		if (one->rank == rank && one->host != NP_STR_NONE && one->device >= 0)
+			history_unit(buf, store, HIST_DEVICE, one->host, one->device);
+	}
+}
+
+/* What the runs since the last change name, and the machine of its rank in the newest. */
 static void say_cause(struct np_buf *buf, const struct history_report *report,
 		      const struct hist_series *series, const struct hist_changes *changes)
 {
@@ -252,25 +269,45 @@ static void say_cause(struct np_buf *buf, const struct history_report *report,
 	const struct hist_run *newest =
 		&report->store->runs.item[series->list.item[series->list.count - 1].run];
 	NP_CLEANUP(np_buf_release) struct np_buf machine = NP_BUF_INIT;
-	int64_t rank;
 
 	if (!after || (before && strcmp(before, after) == 0))
 		return;
-	for (size_t i = newest->first_rank; np_text_begins(after, "rank:") &&
-					    np_text_to_int(after + 5, strlen(after + 5), &rank) &&
-					    i < newest->first_rank + newest->rank_count;
-	     i++) {
-		const struct hist_rank *one = &report->store->ranks.item[i];
-
-		if (one->rank == rank && one->host != NP_STR_NONE && one->device >= 0)
-			history_unit(&machine, report->store, HIST_DEVICE, one->host, one->device);
-	}
+	add_machine(&machine, report->store, newest, after);
 	np_say(buf, "since then most runs name {1}", NP_SAID_TEXT(after));
 	if (machine.length > 0)
 		np_say(buf, ", in the newest {1}", NP_SAID_TEXT(machine.text));
 	if (before)
 		np_say(buf, "; before, {1}", NP_SAID_TEXT(before));
 	np_buf_add_char(buf, '\n');
+}
+
+/* The command that takes two runs apart, where it is known where they were. */
+static void say_compare(struct np_buf *buf, const char *base, const char *now)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf command = NP_BUF_INIT;
+
+	if (!base || !*base || !now || !*now || strcmp(base, now) == 0)
+		return;
+	np_buf_add(&command, "npuprof compare ");
+	np_text_quoted(&command, base);
+	np_buf_add_char(&command, ' ');
+	np_text_quoted(&command, now);
+	np_say(buf, "do next: {1} tells where the time went\n", NP_SAID_TEXT(command.text));
+	buf->failed |= command.failed;
+}
+
+/* What the change is made of is told by the runs on both sides of it. */
+static void say_sides(struct np_buf *buf, const struct history_report *report,
+		      const struct hist_series *series, const struct hist_change *change)
+{
+	const struct hist_store *store = report->store;
+
+	if (change->at > 0 && !hist_figure_is_bytes(report->figure))
+		say_compare(
+			buf,
+			hist_text(store,
+				  store->runs.item[series->list.item[change->at - 1].run].dir),
+			hist_text(store, store->runs.item[series->list.item[change->at].run].dir));
 }
 
 static int add_changes(struct np_page *page, const struct history_report *report,
@@ -324,6 +361,8 @@ int history_show_trend(const struct history_report *report, const struct hist_se
 		say_change(&section->text, report, series,
 			   &changes->list.item[changes->list.count - 1]);
 		say_cause(&section->text, report, series, changes);
+		say_sides(&section->text, report, series,
+			  &changes->list.item[changes->list.count - 1]);
 	}
 	say_runs(&section->text, report);
 	section = np_page_add(&page, "Course");
@@ -645,10 +684,111 @@ int history_show_drain(const struct history_report *report, const struct hist_dr
 
 /* --- judging a run --------------------------------------------------------------------------- */
 
-static void say_judged(struct np_buf *buf, const struct history_report *report, const char *run,
-		       const struct hist_judgement *judgement)
+/* One figure, beside the same of earlier runs. */
+static void say_figure(struct np_buf *buf, const struct hist_judged *one)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf much = NP_BUF_INIT;
+
+	add_change(&much, (double)one->time / one->middle - 1);
+	if (one->failed)
+		np_say(buf, "fails: ");
+	np_say(buf,
+	       one->unusual ? "{1} is {2}, {3} against the middle of {4} runs; "
+			    : "{1} is as usual: {2}, {3} against the middle of {4} runs; ",
+	       NP_SAID_TEXT(one->figure), said_figure(one->figure, one->time),
+	       NP_SAID_TEXT(much.text), NP_SAID_INT(one->runs));
+	if ((double)one->time > one->middle)
+		np_say(buf, "{1} of them had less\n", NP_SAID_SHARE(one->below));
+	else
+		np_say(buf, "{1} of them had as much or more\n", NP_SAID_SHARE(1 - one->below));
+}
+
+/* What comes first: what fails, the step, what is more than usual, and each by how much it is. */
+static int judged_rank(const struct hist_judged *one)
+{
+	if (one->failed)
+		return 0;
+	if (strcmp(one->figure, "step") == 0)
+		return 1;
+	return (double)one->time > one->middle ? 2 : 3;
+}
+
+static int order_judged(const void *a, const void *b)
+{
+	const struct hist_judged *one_a = *(const struct hist_judged *const *)a;
+	const struct hist_judged *one_b = *(const struct hist_judged *const *)b;
+	int order = np_order(judged_rank(one_a), judged_rank(one_b));
+
+	if (order == 0)
+		order = np_order((int64_t)fabs((double)one_b->time - one_b->middle),
+				 (int64_t)fabs((double)one_a->time - one_a->middle));
+	return order ? order : strcmp(one_a->figure, one_b->figure);
+}
+
+/* The step, and what is unusual; how many are more than usual. */
+static int say_unusual(struct np_buf *buf, const struct hist_judgement *judgement, size_t *ret_more,
+		       struct np_err *err)
+{
+	const struct hist_judged **list = calloc(judgement->list.count + 1, sizeof(*list));
+	size_t count = 0;
+
+	if (!list)
+		return np_fail_nomem(err, "figures");
+	for (size_t i = 0; i < judgement->list.count; i++) {
+		const struct hist_judged *one = &judgement->list.item[i];
+
+		if (one->unusual || (strcmp(one->figure, "step") == 0 && isfinite(one->low)))
+			list[count++] = one;
+		*ret_more += one->unusual && (double)one->time > one->middle;
+	}
+	qsort(list, count, sizeof(*list), order_judged);
+	for (size_t i = 0; i < count; i++)
+		say_figure(buf, list[i]);
+	free(list);
+	return NP_OK;
+}
+
+/* Whom the run names, and the run to hold beside it: the one whose step is nearest to the middle.
+ */
+static void say_judged_cause(struct np_buf *buf, const struct history_report *report,
+			     const struct hist_store *entry, const char *run,
+			     const struct hist_judgement *judgement)
+{
+	const char *named = hist_text(entry, entry->runs.item[0].what);
+	const struct hist_run *nearest = NULL;
+	NP_CLEANUP(np_buf_release) struct np_buf machine = NP_BUF_INIT;
+	double middle = (double)NAN;
+
+	if (named && strchr(named, ':') && !strchr(named, ' ')) {
+		add_machine(&machine, entry, &entry->runs.item[0], named);
+		np_say(buf, "it names {1}", NP_SAID_TEXT(named));
+		if (machine.length > 0)
+			np_say(buf, ", {1}", NP_SAID_TEXT(machine.text));
+		np_buf_add_char(buf, '\n');
+	}
+	for (size_t i = 0; i < judgement->list.count; i++) {
+		if (strcmp(judgement->list.item[i].figure, "step") == 0)
+			middle = judgement->list.item[i].middle;
+	}
+	for (size_t i = 0; isfinite(middle) && i < report->selection->runs.count; i++) {
+		const struct hist_run *one =
+			&report->store->runs.item[report->selection->runs.item[i]];
+
+		if (!nearest ||
+		    fabs((double)one->step - middle) < fabs((double)nearest->step - middle))
+			nearest = one;
+	}
+	if (nearest)
+		say_compare(buf, hist_text(report->store, nearest->dir), run);
+}
+
+static int say_judged(struct np_buf *buf, const struct history_report *report,
+		      const struct hist_store *entry, const char *run,
+		      const struct hist_judgement *judgement, struct np_err *err)
 {
 	size_t unusual = 0;
+	size_t more = 0;
+	int rc;
 
 	if (judgement->withheld) {
 		np_say(buf,
@@ -656,31 +796,18 @@ static void say_judged(struct np_buf *buf, const struct history_report *report, 
 		       "have all figures asked for\n",
 		       NP_SAID_TEXT(run), NP_SAID_INT(judgement->runs),
 		       NP_SAID_TEXT(report->selection->job), NP_SAID_INT(HIST_JUDGE_LEAST));
-		return;
+		return NP_OK;
 	}
-	for (size_t i = 0; i < judgement->list.count; i++) {
-		const struct hist_judged *one = &judgement->list.item[i];
-		NP_CLEANUP(np_buf_release) struct np_buf much = NP_BUF_INIT;
-
-		if (!one->unusual)
-			continue;
-		unusual++;
-		add_change(&much, (double)one->time / one->middle - 1);
-		if (one->failed)
-			np_say(buf, "fails: ");
-		np_say(buf, "{1} is {2}, {3} against the middle of {4} runs; ",
-		       NP_SAID_TEXT(one->figure), said_figure(one->figure, one->time),
-		       NP_SAID_TEXT(much.text), NP_SAID_INT(one->runs));
-		if ((double)one->time > one->middle)
-			np_say(buf, "{1} of them had less\n", NP_SAID_SHARE(one->below));
-		else
-			np_say(buf, "{1} of them had as much or more\n",
-			       NP_SAID_SHARE(1 - one->below));
-	}
+	for (size_t i = 0; i < judgement->list.count; i++)
+		unusual += judgement->list.item[i].unusual;
 	if (unusual == 0)
 		np_say(buf,
 		       "{1} is as usual: no figure is beyond what {2} earlier runs scatter by\n",
 		       NP_SAID_TEXT(run), NP_SAID_INT(judgement->runs));
+	rc = say_unusual(buf, judgement, &more, err);
+	if (rc == NP_OK && more > 0)
+		say_judged_cause(buf, report, entry, run, judgement);
+	return rc;
 }
 
 static int add_judged(struct np_page *page, const struct hist_judgement *judgement,
@@ -718,18 +845,19 @@ static int add_judged(struct np_page *page, const struct hist_judgement *judgeme
 	return NP_OK;
 }
 
-int history_show_judgement(const struct history_report *report, const char *run,
-			   const struct hist_judgement *judgement, struct np_buf *buf,
-			   struct np_err *err)
+int history_show_judgement(const struct history_report *report, const struct hist_store *entry,
+			   const char *run, const struct hist_judgement *judgement,
+			   struct np_buf *buf, struct np_err *err)
 {
 	struct np_page page = { 0 };
 	struct np_section *section = np_page_add(&page, "Answer");
 	int rc;
 
-	say_judged(&section->text, report, run, judgement);
+	rc = say_judged(&section->text, report, entry, run, judgement, err);
 	if (judgement->runs > 0)
 		say_runs(&section->text, report);
-	rc = add_judged(&page, judgement, err);
+	if (rc == NP_OK)
+		rc = add_judged(&page, judgement, err);
 	section = np_page_add(&page, "Trust");
 	np_say(&section->text,
 	       "of runs that are as usual {1} are called unusual in a figure (*); ! fails the gate; the "

@@ -7,6 +7,7 @@
 #include "history_report.h"
 
 #include "npuprof/jsonout.h"
+#include "npuprof/lang.h"
 #include "npuprof/say.h"
 #include "npuprof/text.h"
 
@@ -78,12 +79,17 @@ static void say_became(struct np_buf *buf, const struct watch_line *line)
 void watch_say(struct np_buf *buf, const struct watch_line *line)
 {
 	const struct hist_run *run = &line->store->runs.item[line->run];
+	const char *sentence = hist_text(line->store, run->sentence);
 	NP_CLEANUP(np_buf_release) struct np_buf when = NP_BUF_INIT;
+	NP_CLEANUP(np_buf_release) struct np_buf verdict = NP_BUF_INIT;
 
 	history_time(&when, run->captured);
+	if (sentence)
+		np_lang_put_parts(&verdict, sentence);
 	np_say(buf, "{1}  {2}: {3} ranks, step {4}; {5}\n", NP_SAID_TEXT(when.text),
 	       NP_SAID_TEXT(line->window), NP_SAID_INT(run->ranks), NP_SAID_TIME(run->step),
-	       NP_SAID_MSG(hist_text(line->store, run->sentence)));
+	       NP_SAID_TEXT(verdict.text));
+	buf->failed |= when.failed || verdict.failed;
 	if (line->replaces != NP_UNKNOWN)
 		np_say(buf, "  in place of run {1}: more of this window arrived after that\n",
 		       NP_SAID_INT(line->replaces));

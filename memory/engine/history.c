@@ -34,7 +34,7 @@ static bool is_padded(const struct mem_history *history)
 static void find_settings(struct mem_history *history)
 {
 	const struct snapshot *snapshot = history->snapshot;
-	bool gpu = snapshot->settings || snapshot->times.count > 0 || !is_padded(history);
+	bool gpu = snapshot_is_of_gpu(snapshot) || !is_padded(history);
 
 	history->settings = (struct mem_settings){ .pad = gpu ? 0 : NPU_PAD,
 						   .align = gpu ? 0 : MEM_NPU_ALIGN,
@@ -555,27 +555,31 @@ static int find_marked_steps(struct mem_history *history, struct np_err *err)
 {
 	const struct snapshot *snapshot = history->snapshot;
 	const int64_t *times;
+	int64_t latest = INT64_MIN; /* of the events that were passed */
+	int64_t last = INT64_MIN;   /* of all */
+	size_t first = 0;
 	int rc = NP_OK;
 
 	if (snapshot->times.count == 0 || history->count == 0)
 		return NP_OK;
 	times = &snapshot->times.item[history->events - snapshot->events.item];
+	for (size_t i = 0; i < history->count; i++)
+		last = times[i] > last ? times[i] : last;
 	for (size_t i = 0; rc == NP_OK && i < snapshot->annotations.count; i++) {
 		const struct snap_annotation *mark = &snapshot->annotations.item[i];
 		const char *name = np_strtab_text(snapshot->texts, mark->name);
-		size_t first = 0;
 
 		if (!mark->start || !np_text_begins(name, step_mark) ||
 		    (mark->device >= 0 && mark->device != (int64_t)history->device))
 			continue;
-		while (first < history->count && times[first] < mark->time)
-			first++;
-		/* A step in which nothing happened is none. */
-		if (first == history->count ||
-		    (history->steps.count > 0 &&
-		     history->steps.item[history->steps.count - 1].first >= first))
+		/* One that begins no later than the one before, or in which nothing happened, is
+		 * none. */
+		if (mark->time <= latest || mark->time > last)
 			continue;
+		while (times[first] < mark->time)
+			first++;
 		rc = add_step(history, name + strlen(step_mark), first, err);
+		latest = times[first++];
 	}
 	return rc;
 }

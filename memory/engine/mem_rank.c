@@ -4,6 +4,8 @@
 
 #include "npuprof/text.h"
 
+#include <unistd.h>
+
 void mem_rank_release(struct mem_rank *rank)
 {
 	for (size_t i = 0; i < rank->components.count; i++)
@@ -23,6 +25,7 @@ void mem_rank_release(struct mem_rank *rank)
 	free(rank->host);
 	free(rank->component);
 	free(rank->oom.what);
+	free(rank->usage_problem);
 	mem_picture_free(rank->picture);
 	history_free(rank->history);
 	composition_free(rank->composition);
@@ -106,7 +109,8 @@ bool mem_moment_parse(const char *text, struct mem_moment *ret)
 	ret->kind = np_text_begins(text, event) ? MEM_AT_EVENT : MEM_AT_STEP;
 	if (ret->kind == MEM_AT_EVENT)
 		text += strlen(event);
-	else if (np_text_begins(text, step))
+	ret->step_only = ret->kind == MEM_AT_STEP && np_text_begins(text, step);
+	if (ret->step_only)
 		text += strlen(step);
 	if (!np_text_to_int(text, strlen(text), &number) || number < 0 ||
 	    strlen(text) >= sizeof(ret->step))
@@ -279,6 +283,12 @@ static int find_moment(const struct mem_history *history, const struct mem_momen
 		return np_fail(err, NP_E_NOTFOUND, "there is no step %s; steps are %s to %s",
 			       moment->step, history->steps.item[0].id,
 			       history->steps.item[history->steps.count - 1].id);
+	if (moment->step_only)
+		return np_fail(
+			err, NP_E_NOTFOUND,
+			"its steps are not known: name a frame with --step-frame, or an event as "
+			"--at event:%s",
+			moment->step);
 	if (moment->number >= (int64_t)history->count)
 		return np_fail(err, NP_E_RANGE, "there are only %zu events", history->count);
 	*ret = (size_t)moment->number;
@@ -416,6 +426,7 @@ static int add_device(const char *path, const struct snapshot *snapshot, size_t 
 	struct mem_rank rank = { .source = MEM_SNAPSHOT,
 				 .device = device,
 				 .rank = number,
+				 .gpu = snapshot_is_of_gpu(snapshot),
 				 .outside = NP_UNKNOWN,
 				 .place = { -1, -1, -1, -1, -1 } };
 	struct mem_rank *added;
@@ -427,11 +438,14 @@ static int add_device(const char *path, const struct snapshot *snapshot, size_t 
 		rc = measure(&rank, options, err);
 	rank.path = strdup(path);
 	rank.role = mem_rank_role(path);
+	if (rc == NP_OK && rank.path)
+		rc = mem_rank_read_usage(&rank, options->moment.kind == MEM_AT_END, err);
 	added = rc == NP_OK && rank.path ? np_vec_add(ret, err) : NULL;
 	if (added) {
 		/* The snapshot goes; what was needed of it is here. */
 		rank.history->snapshot = NULL;
 		rank.history->events = NULL;
+		np_vec_release(&rank.history->lives);
 		*added = rank;
 		return NP_OK;
 	}
@@ -459,6 +473,9 @@ int mem_rank_read(const char *path, int64_t number, const struct mem_rank_option
 	size_t used = 0;
 	int rc = snapshot_read(path, &snapshot, err);
 
+	/* One that is empty is there. */
+	if (rc == NP_E_NOTFOUND && access(path, F_OK) == 0)
+		return NP_E_FORMAT;
 	if (rc < 0)
 		return rc;
 	*ret_trailing = snapshot->trailing;

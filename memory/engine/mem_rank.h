@@ -95,6 +95,7 @@ struct mem_moment {
 	int64_t number;
 	char step[24];
 	bool relative;
+	bool step_only; /* "step:7" is no event, where steps are not known */
 };
 
 /* "peak", "end", "step:7", "event:120", "time:1.5s", "7"; false: none of them. */
@@ -116,6 +117,7 @@ struct mem_rank {
 	int64_t rank; /* NP_UNKNOWN: nobody says */
 	size_t device;
 	bool several;                /* devices in the same file */
+	bool gpu;                    /* written by torch for GPUs */
 	char *role;                  /* "actor" …; NULL: not known */
 	char *host;                  /* likewise */
 	struct np_coordinates place; /* -1 where not known */
@@ -146,6 +148,7 @@ struct mem_rank {
 	struct memory_whatif whatif;
 
 	NP_VEC(struct mem_component) components; /* modules last, the largest first */
+	char *usage_problem; /* why the table of modules beside a snapshot could not be used */
 	NP_VEC(struct mem_graph) graphs;
 	NP_VEC(struct mem_point) curve;
 	NP_VEC(struct mem_step_use) steps;
@@ -172,6 +175,34 @@ int64_t mem_rank_never_freed(const struct mem_rank *rank); /* bytes */
  */
 int mem_rank_read(const char *path, int64_t number, const struct mem_rank_options *options,
 		  mem_ranks *ret, uint64_t *ret_trailing, struct np_err *err) NP_MUST_USE;
+
+/* One of several snapshots that are read side by side: who reads them fills in the first two. */
+struct mem_snapshot_slot {
+	const char *path;
+	int64_t rank;
+	mem_ranks ranks; /* to be moved, or released */
+	uint64_t trailing;
+	struct np_err err;
+	int rc;
+};
+
+/*
+ * Read them on so many threads (0: one per processor), or on fewer where files are large: one takes
+ * up to its own size in memory. What is found does not depend on it.
+ */
+void mem_snapshots_run(struct mem_snapshot_slot *slots, size_t count,
+		       const struct mem_rank_options *options, size_t threads);
+void mem_snapshots_release(struct mem_snapshot_slot *slots, size_t count);
+
+/* Move the ranks of a slot behind others. */
+int mem_snapshot_take(struct mem_snapshot_slot *slot, mem_ranks *ret, struct np_err *err)
+	NP_MUST_USE;
+
+/*
+ * What the modules of the device had, from the table beside a snapshot, if there is one that is of
+ * its dump. One that cannot be read is a problem of its own.
+ */
+int mem_rank_read_usage(struct mem_rank *rank, bool at_end, struct np_err *err) NP_MUST_USE;
 
 /* The memory tables of the rank at `index` of a run that is loaded; nothing is added without any.
  */

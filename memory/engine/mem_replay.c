@@ -629,7 +629,7 @@ void mem_replay_name(const struct mem_settings *settings, struct np_buf *buf)
 		np_buf_add(buf, "default");
 }
 
-size_t mem_replay_sweep(const struct mem_settings *recorded, int64_t device,
+size_t mem_replay_sweep(const struct mem_settings *recorded, bool gpu, int64_t device,
 			struct mem_settings ret[MEM_SWEEP_MOST])
 {
 	static const uint64_t segments[] = { 20, 64, 128 };
@@ -641,7 +641,7 @@ size_t mem_replay_sweep(const struct mem_settings *recorded, int64_t device,
 	base.divisions = 0;
 	base.page = 0;
 	base.page_1g = false;
-	for (size_t i = 0; i < NP_COUNT(segments); i++) {
+	for (size_t i = 0; i < (gpu ? 1 : NP_COUNT(segments)); i++) {
 		base.large_segment = segments[i] * MEM_MIB;
 		base.expandable = true;
 		ret[count++] = base;

@@ -66,9 +66,10 @@ int mem_replay_parse(const char *text, struct mem_settings *settings, struct np_
 /* Those that are not the allocator's own, in the same form; "default" if there is none. */
 void mem_replay_name(const struct mem_settings *settings, struct np_buf *buf);
 
-/* The sensible ones to try, made from those of the recording. Gives their number. */
+/* The sensible ones to try, made from those of the recording; GPUs have no other sizes of segments.
+ * Gives their number. */
 #define MEM_SWEEP_MOST 20
-size_t mem_replay_sweep(const struct mem_settings *recorded, int64_t device,
+size_t mem_replay_sweep(const struct mem_settings *recorded, bool gpu, int64_t device,
 			struct mem_settings ret[MEM_SWEEP_MOST]);
 
 #endif /* NP_MEM_REPLAY_H */

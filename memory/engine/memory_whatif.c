@@ -75,7 +75,8 @@ int memory_whatif_run(const struct mem_history *history, const char *const *with
 	}
 	ret->with = ret->list.count;
 	if (rc == NP_OK && sweep)
-		sensible = mem_replay_sweep(&ret->found.settings, device, tried);
+		sensible = mem_replay_sweep(&ret->found.settings,
+					    snapshot_is_of_gpu(history->snapshot), device, tried);
 	for (size_t i = 0; rc == NP_OK && i < sensible; i++)
 		rc = foretell(history, &tried[i], device, ret, err);
 	if (rc == NP_E_RANGE) {

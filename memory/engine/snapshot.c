@@ -11,7 +11,8 @@ enum snap_kind {
 	KIND_STACK,
 	KIND_SEGMENT,
 	KIND_BLOCK,
-	KIND_USED, /* a list that was walked */
+	KIND_TRACE, /* a list of events */
+	KIND_USED,  /* a list that was walked */
 };
 
 #define KIND_BITS 3
@@ -86,6 +87,12 @@ static const char *const action_names[SNAP_ACTIONS] = {
 	[SNAP_OTHER] = "(other)",
 };
 
+/* The events of a list, which follow each other. */
+struct snap_trace {
+	size_t first;
+	size_t count;
+};
+
 struct snap_reader {
 	struct snapshot *snapshot;
 	const char *what;
@@ -94,6 +101,10 @@ struct snap_reader {
 	struct np_numbers streams;
 	struct np_numbers pools;
 	uint16_t last_stream;
+	uint8_t last_pool;
+	uint64_t last_pool_id;
+	NP_VEC(struct snap_trace) traces;
+	NP_VEC(uint64_t) records; /* of the list in hand */
 	/* The values of known keys of the dictionary in hand. */
 	np_pickled value[KEYS];
 	uint64_t has; /* bit of each key */
@@ -104,15 +115,26 @@ const char *snapshot_action_name(enum snap_action action)
 	return action_names[action];
 }
 
+bool snapshot_is_of_gpu(const struct snapshot *snapshot)
+{
+	return snapshot->settings || snapshot->times.count > 0;
+}
+
 static uint64_t record_of(enum snap_kind kind, uint64_t number)
 {
 	return number << KIND_BITS | kind;
 }
 
+static enum snap_kind kind_of(uint64_t record)
+{
+	return (enum snap_kind)(record & ((1U << KIND_BITS) - 1));
+}
+
 static bool is_record(const struct np_pickle *pickle, np_pickled value, enum snap_kind kind)
 {
-	return np_pickled_type(pickle, value) == NP_PICKLED_RECORD &&
-	       (np_pickled_record(pickle, value) & ((1U << KIND_BITS) - 1)) == kind;
+	uint64_t record;
+
+	return np_pickled_records(pickle, &value, 1, &record) == 1 && kind_of(record) == kind;
 }
 
 static size_t number_of(const struct np_pickle *pickle, np_pickled value)
@@ -136,7 +158,15 @@ static int bad(const struct snap_reader *reader, struct np_err *err, const char 
 static bool get_unsigned(const struct snap_reader *reader, const struct np_pickle *pickle,
 			 enum snap_key key, uint64_t *ret)
 {
-	return has(reader, key) && np_pickled_unsigned(pickle, reader->value[key], ret);
+	int64_t small;
+
+	if (!has(reader, key))
+		return false;
+	if (np_pickled_small(reader->value[key], &small) && small >= 0) {
+		*ret = (uint64_t)small;
+		return true;
+	}
+	return np_pickled_unsigned(pickle, reader->value[key], ret);
 }
 
 static bool get_size(const struct snap_reader *reader, const struct np_pickle *pickle,
@@ -160,8 +190,7 @@ static int get_stream(struct snap_reader *reader, const struct np_pickle *pickle
 	uint64_t *added;
 	uint32_t number;
 
-	if (has(reader, KEY_STREAM) &&
-	    !np_pickled_unsigned(pickle, reader->value[KEY_STREAM], &handle) &&
+	if (!get_unsigned(reader, pickle, KEY_STREAM, &handle) && has(reader, KEY_STREAM) &&
 	    np_pickled_integer(pickle, reader->value[KEY_STREAM], &negative))
 		handle = (uint64_t)negative;
 	if (reader->last_stream < snapshot->streams.count &&
@@ -197,6 +226,10 @@ static int get_pool(struct snap_reader *reader, const struct np_pickle *pickle, 
 	if (has(reader, key))
 		(void)np_pickled_pair(pickle, reader->value[key], &first, &second);
 	id = (uint64_t)first << 32 ^ (uint64_t)second;
+	if (snapshot->pools.count > 0 && id == reader->last_pool_id) {
+		*ret = reader->last_pool;
+		return NP_OK;
+	}
 	number = np_numbers_get(&reader->pools, id);
 	if (number == NP_MAP_NONE) {
 		if (snapshot->pools.count > UINT8_MAX)
@@ -208,7 +241,8 @@ static int get_pool(struct snap_reader *reader, const struct np_pickle *pickle, 
 			return NP_E_NOMEM;
 		*added = id;
 	}
-	*ret = (uint8_t)number;
+	reader->last_pool_id = id;
+	*ret = reader->last_pool = (uint8_t)number;
 	return NP_OK;
 }
 
@@ -289,8 +323,11 @@ static int find_stack(struct snap_reader *reader, size_t first, uint32_t *ret, s
 	}
 	if (query.count > 0)
 		query.frames = &snapshot->stack_frames.item[first];
-	for (size_t i = 0; i < query.count; i++)
-		hash = np_map_mix(hash, query.frames[i]);
+	/* Two at a time: there are as many lists as events. */
+	for (size_t i = 0; i + 1 < query.count; i += 2)
+		hash = np_map_mix(hash, query.frames[i] | (uint64_t)query.frames[i + 1] << 32);
+	if (query.count % 2)
+		hash = np_map_mix(hash, query.frames[query.count - 1]);
 	*ret = np_map_find(&reader->stack_map, hash, is_stack, &query);
 	if (*ret != NP_MAP_NONE) {
 		snapshot->stack_frames.count = first;
@@ -304,43 +341,102 @@ static int find_stack(struct snap_reader *reader, size_t first, uint32_t *ret, s
 	return np_map_add(&reader->stack_map, hash, *ret, err);
 }
 
-/* The frames of the dictionary in hand: a list that becomes the number of a stack. */
-static int get_stack(struct snap_reader *reader, struct np_pickle *pickle, uint32_t *ret,
-		     struct np_err *err)
+/* The stack of the dictionary in hand: a list of frames, which is one already. */
+static int get_stack(const struct snap_reader *reader, const struct np_pickle *pickle,
+		     uint32_t *ret, struct np_err *err)
 {
-	struct snapshot *snapshot = reader->snapshot;
-	size_t first = snapshot->stack_frames.count;
-	const np_pickled *items;
+	enum np_pickled_type type;
 	np_pickled list;
-	size_t count;
-	int rc;
+	uint64_t record;
+	size_t count = 0;
 
 	*ret = 0;
 	if (!has(reader, KEY_FRAMES))
 		return NP_OK;
 	list = reader->value[KEY_FRAMES];
-	if (is_record(pickle, list, KIND_STACK)) {
-		*ret = (uint32_t)number_of(pickle, list);
+	if (np_pickled_records(pickle, &list, 1, &record) == 1 && kind_of(record) == KIND_STACK) {
+		*ret = (uint32_t)(record >> KIND_BITS);
 		return NP_OK;
 	}
-	if (np_pickled_type(pickle, list) != NP_PICKLED_LIST)
-		return np_pickled_type(pickle, list) == NP_PICKLED_NONE
-			       ? NP_OK
-			       : bad(reader, err, "an event or block", KEY_FRAMES);
-	items = np_pickled_items(pickle, list, &count);
-	for (size_t i = 0; i < count; i++) {
-		uint32_t *frame = np_vec_add(&snapshot->stack_frames, err);
+	type = np_pickled_type(pickle, list);
+	if (type == NP_PICKLED_LIST)
+		(void)np_pickled_items(pickle, list, &count);
+	return type == NP_PICKLED_NONE || (type == NP_PICKLED_LIST && count == 0)
+		       ? NP_OK
+		       : bad(reader, err, "an event or block", KEY_FRAMES);
+}
 
-		if (!frame)
-			return NP_E_NOMEM;
-		if (!is_record(pickle, items[i], KIND_FRAME))
-			return bad(reader, err, "a stack", KEY_FILE);
-		*frame = (uint32_t)number_of(pickle, items[i]);
+/* Frames, innermost first, behind those of the stack `before`; UINT64_MAX: none. */
+static int take_stack(struct snap_reader *reader, uint64_t before, size_t count, uint64_t *ret,
+		      struct np_err *err)
+{
+	struct snapshot *snapshot = reader->snapshot;
+	const struct snap_stack *old =
+		before == UINT64_MAX ? NULL : &snapshot->stacks.item[before >> KIND_BITS];
+	size_t first = snapshot->stack_frames.count;
+	size_t had = old ? old->count : 0;
+	uint32_t *frames;
+	uint32_t stack;
+
+	if (np_vec_reserve(&snapshot->stack_frames, had + count, err) < 0)
+		return NP_E_NOMEM;
+	frames = &snapshot->stack_frames.item[first];
+	if (had > 0)
+		memcpy(frames, &snapshot->stack_frames.item[old->first], had * sizeof(*frames));
+	for (size_t i = 0; i < count; i++) {
+		if (kind_of(reader->records.item[i]) != KIND_FRAME)
+			return NP_OK;
+		frames[had + i] = (uint32_t)(reader->records.item[i] >> KIND_BITS);
 	}
-	rc = find_stack(reader, first, ret, err);
-	if (rc == NP_OK)
-		np_pickled_settle(pickle, list, record_of(KIND_STACK, *ret));
-	return rc;
+	snapshot->stack_frames.count += had + count;
+	if (find_stack(reader, first, &stack, err) < 0)
+		return NP_E_NOMEM;
+	*ret = record_of(KIND_STACK, stack);
+	return NP_OK;
+}
+
+/* Events that follow each other, and those of the trace `before`. */
+static int take_trace(struct snap_reader *reader, uint64_t before, size_t count, uint64_t *ret,
+		      struct np_err *err)
+{
+	const bool begins = before == UINT64_MAX;
+	struct snap_trace trace = { .first = (size_t)(reader->records.item[0] >> KIND_BITS) };
+	struct snap_trace *added;
+
+	if (!begins)
+		trace = reader->traces.item[before >> KIND_BITS];
+	for (size_t i = 0; i < count; i++) {
+		if (reader->records.item[i] != record_of(KIND_EVENT, trace.first + trace.count + i))
+			return bad(reader, err, "the history of a device", KEY_ACTION);
+	}
+	trace.count += count;
+	added = begins ? np_vec_add(&reader->traces, err)
+		       : &reader->traces.item[before >> KIND_BITS];
+	if (!added)
+		return NP_E_NOMEM;
+	*added = trace;
+	*ret = begins ? record_of(KIND_TRACE, reader->traces.count - 1) : before;
+	return NP_OK;
+}
+
+/* Lists of frames and of events are kept as stacks and traces, all others as they are. */
+static int take_list(void *context, struct np_pickle *pickle, uint64_t before,
+		     const np_pickled *items, size_t count, uint64_t *ret, struct np_err *err)
+{
+	struct snap_reader *reader = context;
+	enum snap_kind first;
+
+	reader->records.count = 0;
+	if (np_vec_reserve(&reader->records, count, err) < 0)
+		return NP_E_NOMEM;
+	if (np_pickled_records(pickle, items, count, reader->records.item) < count)
+		return NP_OK;
+	first = kind_of(reader->records.item[0]);
+	if (first == KIND_FRAME && (before == UINT64_MAX || kind_of(before) == KIND_STACK))
+		return take_stack(reader, before, count, ret, err);
+	if (first == KIND_EVENT && (before == UINT64_MAX || kind_of(before) == KIND_TRACE))
+		return take_trace(reader, before, count, ret, err);
+	return NP_OK;
 }
 
 static enum snap_action action_of(np_str text)
@@ -600,23 +696,24 @@ static int walk_trace(struct snap_reader *reader, struct np_pickle *pickle, np_p
 		      struct np_err *err)
 {
 	struct snap_device *device = np_vec_add(&reader->snapshot->devices, err);
-	const np_pickled *items;
+	size_t count;
 
 	if (!device)
 		return NP_E_NOMEM;
+	if (is_record(pickle, trace, KIND_TRACE)) {
+		const struct snap_trace *events = &reader->traces.item[number_of(pickle, trace)];
+
+		device->first = events->first;
+		device->count = events->count;
+		take_workspace(reader->snapshot, device);
+		/* Of two devices with the same list only one did what is in it. */
+		np_pickled_settle(pickle, trace, record_of(KIND_USED, 0));
+		return NP_OK;
+	}
 	if (np_pickled_type(pickle, trace) != NP_PICKLED_LIST)
 		return bad(reader, err, "the file", KEY_TRACES);
-	items = np_pickled_items(pickle, trace, &device->count);
-	for (size_t i = 0; i < device->count; i++) {
-		if (!is_record(pickle, items[i], KIND_EVENT) ||
-		    number_of(pickle, items[i]) != number_of(pickle, items[0]) + i)
-			return bad(reader, err, "the history of a device", KEY_ACTION);
-	}
-	if (device->count > 0)
-		device->first = number_of(pickle, items[0]);
-	np_pickled_settle(pickle, trace, record_of(KIND_USED, 0));
-	take_workspace(reader->snapshot, device);
-	return NP_OK;
+	(void)np_pickled_items(pickle, trace, &count);
+	return count == 0 ? NP_OK : bad(reader, err, "the history of a device", KEY_ACTION);
 }
 
 static int check_segments(const struct snap_reader *reader, const struct np_pickle *pickle,
@@ -678,11 +775,15 @@ static int add_words(struct np_strtab *texts, struct np_err *err)
 	return rc;
 }
 
+/* An event of a file has so many bytes, about. */
+#define BYTES_OF_EVENT 64
+
 static int read_all(struct np_pickle *pickle, const char *what, struct snapshot **ret,
 		    struct np_err *err)
 {
 	NP_CLEANUP(snapshot_freep) struct snapshot *snapshot = calloc(1, sizeof(*snapshot));
 	struct snap_reader reader = { .snapshot = snapshot, .what = what };
+	const struct np_pickle_user user = { take, take_list, &reader };
 	np_pickled root = 0;
 	uint32_t none;
 	int rc;
@@ -693,14 +794,17 @@ static int read_all(struct np_pickle *pickle, const char *what, struct snapshot 
 	rc = add_words(snapshot->texts, err);
 	if (rc == NP_OK)
 		rc = find_stack(&reader, 0, &none, err);
+	np_vec_expect(&snapshot->events, np_pickle_size(pickle) / BYTES_OF_EVENT);
 	if (rc == NP_OK)
-		rc = np_pickle_run(pickle, take, &reader, &root, err);
+		rc = np_pickle_run(pickle, &user, &root, err);
 	if (rc == NP_OK)
 		rc = walk(&reader, pickle, root, err);
 	np_map_release(&reader.frame_map);
 	np_map_release(&reader.stack_map);
 	np_numbers_release(&reader.streams);
 	np_numbers_release(&reader.pools);
+	np_vec_release(&reader.traces);
+	np_vec_release(&reader.records);
 	if (rc == NP_OK && snapshot->times.count != snapshot->events.count)
 		snapshot->times.count = 0;
 	snapshot->trailing = np_pickle_trailing(pickle);

@@ -112,6 +112,9 @@ int snapshot_read_bytes(const void *bytes, size_t length, const char *what, stru
 void snapshot_free(struct snapshot *snapshot);
 void snapshot_freep(struct snapshot **snapshot);
 
+/* Was it written by torch, for GPUs? torch_npu writes neither times nor its settings. */
+bool snapshot_is_of_gpu(const struct snapshot *snapshot);
+
 const char *snapshot_action_name(enum snap_action action);
 
 #endif /* NP_MEMORY_SNAPSHOT_H */

@@ -76,7 +76,7 @@ behaviour 'the first lines are for people'
 run "$npuprof" memory "$work/run"
 expect_exit 0
 expect_stdout_says 'rank 3: peak allocated 54.5 MB at event 21' 'grows: train.py:7:step leaves 10.5 MB each time, 4 times' \
-	'without them the peak would be 41.9 MB'
+	'train.py:9:step, one block, 12.6 MB; without it the peak would be 41.9 MB'
 
 behaviour 'at the end, by size and lifetime, as CSV'
 run "$npuprof" memory -f csv --at end --by size "$work/run"
@@ -126,6 +126,10 @@ expect_exit 1
 expect_stderr_has "not a memory snapshot"
 run "$npuprof" memory "$work/nowhere.pkl"
 expect_exit 2
+: >"$work/empty.pkl"
+run "$npuprof" memory "$work/empty.pkl"
+expect_exit 1
+expect_stderr_has 'is empty'
 run "$npuprof" memory --at noon "$work/run"
 expect_exit 2
 expect_stderr_has 'neither peak, end, step:N, event:N, time:T nor a number'

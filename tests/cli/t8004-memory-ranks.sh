@@ -65,6 +65,12 @@ run "$npuprof" memory --parallel dp:2,pp:2 "$work/run"
 expect_stdout_says 'rank 1 needs most' '168 MB more than the median; by stage: 0 needs 358 MB, 1 190 MB' \
 	'more there: train.py:20:step +168 MB' 'an even split by stage would lower the highest peak to 275 MB, by 83.9 MB'
 
+behaviour 'the same on any number of threads'
+run "$npuprof" memory -f json -j 1 --sweep "$work/run"
+cp "$work/stdout" "$work/one"
+run "$npuprof" memory -f json -j 7 --sweep "$work/run"
+expect 'the same bytes' cmp "$work/one" "$work/stdout"
+
 behaviour 'without places nothing is named along, and even ranks are even'
 run "$npuprof" memory -f json "$work/run"
 expect_equal "$(of '[i["along"], i["even_peak_bytes"] >> 20]')" '[None, 261]'
@@ -106,6 +112,9 @@ done
 run "$npuprof" memory --at step:9 --step-frame load "$work/frame_rank0.pickle"
 expect_exit 2
 expect_stderr_has 'there is no step 9; steps are 0 to 3'
+run "$npuprof" memory --at step:9 "$work/frame_rank0.pickle"
+expect_exit 2
+expect_stderr_has 'its steps are not known: name a frame with --step-frame, or an event as --at event:9'
 run "$npuprof" memory --at time:1s "$work/frame_rank0.pickle"
 expect_exit 2
 expect_stderr_has 'its events have no times'

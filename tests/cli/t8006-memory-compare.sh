@@ -99,6 +99,16 @@ run "$npuprof" advisor -q -f json -d "$work/new"
 expect_equal "$(python3 -c 'import json, sys
 print(*sorted({r["status"] for r in json.load(open(sys.argv[1]))["rules"] if r["id"] in ("memory.leak", "memory.settings", "memory.imbalance", "memory.workspace")}))' "$work/stdout")" skipped
 
+behaviour 'where snapshots are large, cluster does not try other settings, and says so'
+cp -r "$work/old" "$work/large"
+# Zeros behind the end are padding.
+truncate -s 260M "$work/large/memory_snapshot/snapshot_2025-01-09-08-16_0.pickle"
+run "$npuprof" cluster -d "$work/large" -o "$work/out3"
+expect_exit 0
+expect_stdout_says 'MB of snapshots: other settings of the allocator are not tried'
+expect_equal "$(sqlite3 "$work/out3/cluster_analysis_output/cluster_analysis.db" 'SELECT count(*) > 0, (SELECT count(*) FROM np_memory_whatif) FROM np_memory_rank')" '1|0'
+rm -rf "$work/large"
+
 behaviour 'a damaged snapshot is noted and costs itself alone'
 mkdir "$work/old/bad"
 printf '\x80\x04cos\nsystem\n.' >"$work/old/bad/x_rank0.pickle"

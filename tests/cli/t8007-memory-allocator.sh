@@ -178,6 +178,11 @@ other = Allocator(device=1, base=0x220000000000)
 other.free(other.alloc(30 * MiB))
 same({"segments": d["segments"] + other.snapshot_segments(), "device_traces": [a.events, other.events]}, "two devices",
      [truth, (0, 1, other.peak_allocated, True, [])])
+same({"segments": d["segments"] + other.snapshot_segments(), "device_traces": [a.events, other.events] + [[]] * 6}, "one empty list for all others",
+     [truth, (0, 1, other.peak_allocated, True, [])])
+# Python writes lists in batches of a thousand.
+deep = [{"name": f"f{n}", "filename": "/usr/lib/python3/deep.py", "line": n} for n in range(2500)]
+same(bend(lambda b: [e.update(frames=e["frames"] + deep) for e in b["device_traces"][0] if e["frames"]]), "deep stacks")
 # A ring that kept the newest: peaks since then are known, the rest of the leak is.
 late = len(a.events) // 4
 same(bend(lambda b: b["device_traces"].__setitem__(0, b["device_traces"][0][late:])), "a ring", [(0, 0, a.peak_allocated, True, [("train.py:9:remember", 6)])])
@@ -192,3 +197,43 @@ if json.loads(subprocess.run([sys.argv[1], "memory", "-f", "json", "bent_rank0.p
 same(bend(lambda b: b.__setitem__("device_traces", [[]])), "no history", [(0, 0, a.allocated, None, [])])
 PYTHON
 expect_equal "$(cd "$work" && PYTHONPATH=$PYTHONPATH:$work python3 bent.py "$npuprof" 2>&1)" ''
+
+behaviour 'who looks at a file of a GPU, a state without history or a table beside a dump is told what it is'
+(cd "$work" && PYTHONPATH=$PYTHONPATH:$work python3 - <<'PYTHON'
+import os
+from program import *
+a = Allocator(pad=0, align=0)
+r = random.Random(6)
+for i in range(20): a.alloc(r.randrange(2, 30) * MiB, 5, stack(1))
+for step in range(6):
+    live = [a.alloc(r.randrange(1, 24 * MiB), 5, stack(i % 5)) for i in range(60)]
+    for x in reversed(live): a.free(x, stack(9))
+for n, e in enumerate(a.events): e["time_us"] = 1000 + n
+pickle.dump({"segments": a.snapshot_segments(), "device_traces": [a.events], "allocator_settings": {"max_split_size": -1}}, open("gpu_rank0.pickle", "wb"), 2)
+a = Allocator()
+a.alloc(30 * MiB, 5, stack(7))
+pickle.dump({"segments": a.snapshot_segments(), "device_traces": [[]]}, open("state_rank0.pickle", "wb"), 2)
+os.makedirs("dump")
+for name in ("oom_snapshot_4711_20261118201500.pickle", "oom_snapshot_4712_20261118231500.pickle"): a.write("dump/" + name)
+open("dump/device_0_memUsageInfo_20261118201502.csv", "w").write("moduleName,curMemSize(MB),memPeakSize(MB)\nRUNTIME,96.0000,96.0000\nHCCL,420.0000,430.5000\nGE,0.0000,0.0000\n")
+workspace = [{"action": x, "addr": 0x900000000000, "size": 64 * MiB, "stream": 5, "frames": []} for x in ("workspace_snapshot", "segment_alloc", "alloc")]
+pickle.dump({"segments": a.snapshot_segments() + [{"device": 0, "address": 0x900000000000, "total_size": 64 * MiB, "stream": 5, "segment_type": "large",
+    "blocks": [{"address": 0x900000000000, "size": 64 * MiB, "requested_size": 0, "state": "inactive", "frames": []}]}],
+    "device_traces": [workspace + a.events]}, open("workspace_rank0.pickle", "wb"), 2)
+PYTHON
+)
+run "$npuprof" memory --sweep "$work/gpu_rank0.pickle"
+expect_stdout_says 'do next: set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True'
+expect_stdout_lacks large_segment
+run "$npuprof" memory "$work/state_rank0.pickle"
+expect_stdout_says 'rank 0: at the dump allocated 31.5 MB' 'peaks are not known' 'at the dump, by stack: train.py:7:step'
+run "$npuprof" memory "$work/dump/oom_snapshot_4711_20261118201500.pickle"
+expect_stdout_says 'at most, beside the allocator: HCCL 451 MB, RUNTIME 101 MB' 'module HCCL'
+run "$npuprof" memory "$work/dump/oom_snapshot_4712_20261118231500.pickle"
+expect_stdout_lacks HCCL # of another dump
+run "$npuprof" memory "$work/workspace_rank0.pickle"
+expect_stdout_says 'at most, beside the allocator: workspace of operators 67.1 MB' 'peak allocated 31.5 MB'
+echo 'x,y' >"$work/dump/device_0_memUsageInfo_20261118201502.csv"
+run "$npuprof" memory "$work/dump/oom_snapshot_4711_20261118201500.pickle"
+expect_exit 3
+expect_stderr_has 'memUsageInfo_20261118201502.csv:1: there is no column moduleName'

@@ -88,6 +88,11 @@ run "$npuprof" history trend --store since.db
 expect_stdout_has 'since then most runs name rank:2, in the newest device 2 of host0; before, rank:0'
 run "$npuprof" history trend --store runs.db --last 8
 expect_stdout_has 'step did not change'
+# Where the runs lie is known: those on both sides of the change are to be compared.
+sqlite3 runs.db '.clone where.db' >/dev/null
+sqlite3 where.db "UPDATE RUN SET dir = 'run ' || id"
+run "$npuprof" history trend --store where.db
+expect_stdout_has "do next: npuprof compare 'run 14' 'run 15' tells where the time went"
 run "$npuprof" history trend --store runs.db --figure nonsense
 expect_exit 2
 expect_stderr_has "no run has the figure 'nonsense'; there are step"
@@ -180,7 +185,8 @@ make worse --seed 3 --slow-rank 2:2.5
 export NPUPROF_HISTORY=moved.db
 run "$npuprof" compare --baseline history worse --fail-on 'step>5%'
 expect_exit 4
-expect_stdout_has 'fails: step is' '100 % of them had less'
+expect_stdout_has 'fails: step is' '100 % of them had less' 'it names rank:2, device 2 of host0' 'do next: npuprof compare one worse tells'
+expect_equal "$(sed -n 3p stdout | cut -c1-16)" '  fails: step is'
 run "$npuprof" compare --baseline history:commit=none worse
 expect_exit 1
 run "$npuprof" compare --baseline yesterday worse

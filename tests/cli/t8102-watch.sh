@@ -41,6 +41,11 @@ expect_equal "$(wc -l <told)" 2
 run python3 "$NPUPROF_SOURCE/tests/cli/json_schema.py" "$NPUPROF_SOURCE/doc/schema" <(head -n 1 watch.jsonl) <(tail -n 1 watch.jsonl)
 expect_exit 0
 
+run "$npuprof" watch in --store zh.db --settle 0 --once --lang zh
+expect_stdout_has 'rank 1 拖慢了其他 rank' '修复该问题，每个 step 可省' '  从此开始：rank:1'
+expect_stdout_lacks 'which explains' 'would save'
+rm zh.db
+
 behaviour 'figures for Prometheus by its conventions'
 expect 'it has the step in seconds' grep -qE '^npuprof_step_seconds\{job="in"\} 0\.00[0-9]+$' metrics
 expect 'it counts' grep -qx 'npuprof_watch_windows_total{job="in"} 3' metrics

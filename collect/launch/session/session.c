@@ -495,7 +495,6 @@ static void watch_clock(struct np_session *session)
 
 static void loop(struct np_session *session)
 {
-	session->ahead = np_realtime_ns() - np_steady_ns();
 	while (!is_over(session)) {
 		hear_application(session);
 		hear_signals(session);
@@ -631,6 +630,8 @@ int np_session_run(struct np_job *job, const char *inject, struct np_job_result 
 		.control = NP_CONTROL_INIT,
 		.result = { .failed = -1 },
 		.met = job->mode != NP_MODE_INAPP,
+		/* Before the application starts: its first window may open at once. */
+		.ahead = np_realtime_ns() - np_steady_ns(),
 	};
 	int rc = start(&session, inject, err);
 
