@@ -33,7 +33,7 @@ const words = {
   "by stage": "按流水线 stage", "by dp": "按 dp", "by tp": "按 tp", "by cp": "按 cp", "by ep": "按 ep", "by rank": "按 rank",
   "bars": "分组", "quantity": "指标", "order": "排序", "ideal": "理想", "computing": "计算", "wait caused": "造成的等待",
   "wait suffered": "承受的等待", "idle": "空闲", "memory peak": "内存峰值", "step time": "step 时长", "rank": "rank", "host": "主机",
-  "stage": "流水线 stage", "not profiled": "未采集", "nobody known": "来源未知", "others": "其他", "operator": "算子", "waited": "等待",
+  "stage": "流水线 stage", "not profiled": "未采集", "nobody known": "来源未知", "others": "其他", "other": "其他", "operator": "算子", "waited": "等待",
   "longest": "最长", "last to come": "最后到达", "communicator": "通信域", "cause": "根因", "victim": "等待者",
   "as a flow": "流向图", "as a matrix": "矩阵", "operators in which it came last": "它最后到达的算子", "it came last in none of the operators that are listed: the waiting was passed on to it": "所列算子中没有它最后到达的：等待是由其他 rank 传递而来", "bandwidth": "带宽", "slow": "慢", "close": "关闭", "copy": "复制", "copied": "已复制",
   "kernel type": "算子类型", "this rank": "本 rank", "median": "中位数", "repair saves": "修复可节省", "waiting of others": "其他 rank 的等待",
@@ -100,7 +100,8 @@ function fill(node, attributes, children) {
   return node;
 }
 const el = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
-const sv = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
+// A picture with a size has a view box, so that it can be shrunk to the width of a paper.
+const sv = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), tag === "svg" && attributes.width ? { viewBox: `0 0 ${attributes.width} ${attributes.height}`, ...attributes } : attributes, children);
 const $ = (id) => document.getElementById(id);
 
 const NBSP = "\u00a0";
@@ -152,13 +153,16 @@ function hideCard() {
 }
 document.addEventListener("keydown", (event) => { if (event.key === "Escape") hideCard(); });
 
-// On paper everything is unfolded, and folded again behind it.
-matchMedia("print").addEventListener("change", (event) => {
-  for (const each of document.querySelectorAll(event.matches ? "details:not([open])" : "details[data-folded]")) {
-    each.open = event.matches;
-    each.toggleAttribute("data-folded", event.matches);
+// On paper everything is unfolded, and folded again behind it. Browsers lay pages out before the media query changes.
+function unfold(all) {
+  for (const each of document.querySelectorAll(all ? "details:not([open])" : "details[data-folded]")) {
+    each.open = all;
+    each.toggleAttribute("data-folded", all);
   }
-});
+}
+matchMedia("print").addEventListener("change", (event) => unfold(event.matches));
+addEventListener("beforeprint", () => unfold(true));
+addEventListener("afterprint", () => unfold(false));
 
 // A mark that answers to pointer and keyboard.
 function clickable(node, action) {

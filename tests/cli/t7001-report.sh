@@ -247,6 +247,11 @@ expect_equal "$(data "$work/compare.html" 'd["first"], d["difference"]["gate"]["
 run "$npuprof" advisor all -d "$work/run" -o "$work/vendor"
 cp "$work"/vendor/mstt_advisor_*.html "$work/vendor.html"
 expect_equal "$(data "$work/vendor.html" 'd["first"], d["verdict"]["text"]')" "$(data "$work/advisor.html" 'd["first"], d["verdict"]["text"]')"
+# Beside a merged database, too, whose tables are not all that is on the page.
+"$npuprof" cluster -q -d "$work/run" -o "$work/merged" >"$work/ignored"
+run "$npuprof" advisor -q -d "$work/run" -f html -o "$work/merged"
+expect_exit 0
+expect_equal "$(sha256sum <"$work/stdout")" "$(sha256sum <"$work/advisor.html")"
 run "$npuprof" advisor -q -d "$work/phases" -f html
 expect_exit 0
 cp "$work/stdout" "$work/advisor.html"

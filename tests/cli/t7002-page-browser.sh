@@ -32,7 +32,7 @@ run env HOME="$work" /usr/bin/python3 "$NPUPROF_SOURCE/tests/cli/page_browser.py
 	"$work/cluster.json" "$work/zh.html" "$work/hostile.html" "$work" "$work/compare.html" "$work/advisor.html" \
 	"$work/phases.html" "$work/memory.html"
 expect_exit 0
-expect_stdout_has 'seen 72'
+expect_stdout_has 'seen 75'
 expect_equal "$(wc -l <"$work/stdout")" 1
 
 behaviour 'colours that stand beside each other differ for people who see fewer of them'
