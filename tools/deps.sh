@@ -52,7 +52,7 @@ dnf)
 	ninja-build libsodium-dev libcmocka-dev sqlite3 python3"
 	optional="
 	libopenmpi-dev openmpi-bin libmpich-dev mpich libxlsxwriter-dev clang-format shellcheck zsh fish
-	chromium chromium-driver python3-selenium protobuf-compiler"
+	chromium chromium-driver python3-selenium python3-pandas protobuf-compiler"
 	;;
 esac
 if [ -n "$minimal" ]; then

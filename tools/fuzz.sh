@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# All fuzz targets in turn, each for its share of HOURS: at least ten minutes and until five bring no new coverage, where
-# the share has room for it. What was found lies in build/fuzz/found, the grown corpora in build/fuzz/corpus.
+# All fuzz targets in turn, each for its share of HOURS of processor time: at least ten minutes and until five bring no new
+# coverage, where the share has room for it. What was found lies in build/fuzz/found, the grown corpora in build/fuzz/corpus.
 #
 #	tools/fuzz.sh HOURS [TARGET]...      "load", "mcp" ...: the names in tests/fuzz
 #	tools/fuzz.sh --keep [TARGET]...     put the inputs that cover more, as few and small as they are, into tests/fuzz/corpus
@@ -59,14 +59,13 @@ for target; do
 	crashes=$build/found/$target
 	log=$build/fuzz_$target.log
 	mkdir -p "$corpus" "$crashes"
-	begin=$SECONDS
-	since=$SECONDS
+	since=0
 	runs=0
 	covered=
 	first=
 	cpu=0
-	while [[ $((SECONDS - begin)) -lt $share ]]; do
-		left=$((share - SECONDS + begin))
+	while [[ $cpu -lt $share ]]; do
+		left=$((share - cpu))
 		TIMEFORMAT='%U %S'
 		used=$({ time "$build/fuzz_$target" -max_total_time=$((left < slice ? left : slice)) -timeout=25 -rss_limit_mb=4096 \
 			-print_final_stats=1 -artifact_prefix="$crashes/" "$corpus" "tests/fuzz/corpus/$target" >"$log" 2>&1 || true; } 2>&1)
@@ -76,11 +75,11 @@ for target; do
 		runs=$((runs + $(sed -n 's/stat::number_of_executed_units: //p' "$log" | tail -n 1 || true) + 0))
 		if [[ ${now:-0} -gt ${covered:-0} ]]; then
 			covered=$now
-			since=$SECONDS
+			since=$cpu
 		fi
 		# Who begins with an input that fails would do nothing else.
 		[[ -z $(find "$crashes" -type f) ]] || break
-		[[ $((SECONDS - begin)) -lt $least || $((SECONDS - since)) -lt $quiet ]] || break
+		[[ $cpu -lt $least || $((cpu - since)) -lt $quiet ]] || break
 	done
 	count=$(find "$crashes" -type f | wc -l)
 	found=$((found + count))

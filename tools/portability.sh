@@ -8,7 +8,7 @@
 #	-o DIR  where to build [default: build/portability]; what is there is used again
 #	-j N    compile so many at a time [default: 2]
 #
-# Needs gcc-aarch64-linux-gnu and qemu-user-static, and the network once: libraries of the other machine are fetched
+# Needs gcc-aarch64-linux-gnu, libc6-dev-arm64-cross and qemu-user-static, and the network once: libraries of the other machine are fetched
 # as Debian packages into DIR, and nothing is installed. Minutes: not a part of tools/test.sh.
 set -eu
 
@@ -32,6 +32,10 @@ for program in aarch64-linux-gnu-gcc qemu-aarch64-static dpkg-deb sqlite3; do
 		exit 77
 	}
 done
+[ -e /usr/aarch64-linux-gnu/lib/crti.o ] || {
+	echo "portability.sh: there is no C library to link with: install libc6-dev-arm64-cross" >&2
+	exit 77
+}
 mkdir -p "$out"
 
 # fetch: the libraries of the other machine, extracted into $out/sysroot

@@ -496,9 +496,20 @@ def odd_faults():
             ('another-session', 'UPDATE SESSION_TIME_INFO SET startTimeNs = 1000000000000000000, endTimeNs = 1000000000000000001'),
             ('schema', "UPDATE sqlite_master SET sql = 'CREATE TABLE TASK (x' WHERE name = 'TASK'"),
             ('root-of-others', "UPDATE sqlite_master SET rootpage = (SELECT rootpage FROM sqlite_master WHERE name = 'CANN_API') WHERE name = 'TASK'"),
-            ('root', "UPDATE sqlite_master SET rootpage = 2 WHERE name = 'TASK'")):
+            ('root', "UPDATE sqlite_master SET rootpage = 2 WHERE name = 'TASK'"),
+            ('an-hour-late', 'UPDATE TASK SET startNs = startNs + 3600000000000, endNs = endNs + 3600000000000 WHERE rowid % 2 = 0'),
+            ('texts-twice', 'ALTER TABLE STRING_IDS RENAME TO S', 'CREATE TABLE STRING_IDS (id INTEGER, value TEXT)',
+             'INSERT INTO STRING_IDS SELECT * FROM S', "INSERT INTO STRING_IDS SELECT id, value || 'x' FROM S"),
+            ('transfers-too-fast', 'UPDATE COMMUNICATION_TASK_INFO SET size = 900000000000000'),
+            ('peers-of-nobody', 'UPDATE COMMUNICATION_TASK_INFO SET srcRank = 2000000000, dstRank = 2000000001'),
+            ('endless-view', 'ALTER TABLE COMMUNICATION_OP RENAME TO C', 'CREATE VIEW COMMUNICATION_OP AS WITH RECURSIVE n(i) AS '
+             '(SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT C.* FROM n, C WHERE i < 0'),
+            ('endless-settings', 'ALTER TABLE META_DATA RENAME TO M', 'CREATE VIEW META_DATA AS WITH RECURSIVE n(i) AS '
+             "(SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT 'a' || i AS name, 'b' AS value FROM n")):
         yield Fault('odd/db/' + name, 'db', lambda t, s=sql: t.sql(DB, *s))
     yield Fault('odd/db/no-session', 'db', lambda t: t.sql(DB, 'UPDATE SESSION_TIME_INFO SET startTimeNs = 0, endTimeNs = 0'), 'same')
+    yield Fault('odd/db/rank-no-number', 'db', lambda t: os.rename(t.path(DB), re.sub(r'_\d+\.db$', '_99999999999999999999.db', t.path(DB))))
+    yield Fault('odd/db/link-to-root', 'db', lambda t: os.symlink('/', os.path.join(t.rank_dir, 'root')), 'same')
     yield Fault('odd/text/kernels-twice', 'text', lambda t: t.bytes(r'kernel_details\.csv', lambda d: d + d.split(b'\n', 1)[1]))
     yield Fault('odd/text/communication-array', 'text', lambda t: t.bytes(r'communication\.json', lambda d: b'[1, 2]'))
     yield Fault('odd/text/trace-twice', 'text', lambda t: t.bytes(r'trace_view\.json', lambda d: json.dumps(json.loads(d) * 2).encode()))
