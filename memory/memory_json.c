@@ -43,6 +43,7 @@ static void put_history(struct np_jsonout *out, const struct mem_history *histor
 	np_jsonout_integer(out, "blocks", (int64_t)history->start_blocks.count);
 	np_jsonout_integer(out, "allocated_bytes", (int64_t)history->start_allocated);
 	np_jsonout_integer(out, "requested_bytes", (int64_t)history->start_requested);
+	np_jsonout_integer(out, "unsure_blocks", (int64_t)history->start_unsure);
 	np_jsonout_end(out);
 }
 

@@ -410,11 +410,15 @@ static void say_never_freed(struct np_buf *buf, const struct mem_rank *rank)
 		       NP_SAID_BYTES((int64_t)composition->never_freed_bytes));
 	else
 		np_say(buf,
-		       composition->leaks.count > 0
-			       ? "never freed: {1} blocks, {2}\n"
+		       composition->leaks.count > 0 ? "never freed: {1} blocks, {2}\n"
+		       : composition->nameless_bytes > 0
+			       ? "never freed: {1} blocks, {2}; whether {3} of it grow is not "
+				 "known, as they have no stack: name a frame that begins steps "
+				 "with --step-frame\n"
 			       : "never freed: {1} blocks, {2}; none of it grows\n",
 		       NP_SAID_INT(composition->never_freed),
-		       NP_SAID_BYTES((int64_t)composition->never_freed_bytes));
+		       NP_SAID_BYTES((int64_t)composition->never_freed_bytes),
+		       NP_SAID_BYTES((int64_t)composition->nameless_bytes));
 }
 
 static void say_survivors(struct np_buf *buf, const struct memory_report *report,
@@ -456,6 +460,13 @@ static void say_trust(struct np_buf *buf, const struct mem_rank *result)
 		       "{1} of {2} blocks at the end have another size than the settings found "
 		       "give: what is allocated is approximate\n",
 		       NP_SAID_INT(history->wrong_sizes), NP_SAID_INT(history->end_blocks));
+	/* What a block was cut from may have been too little to be cut again. */
+	if (history->start_unsure > 0)
+		np_say(buf,
+		       "{1} blocks from before the record may be larger than their requests tell, "
+		       "by up to {2} together\n",
+		       NP_SAID_INT(history->start_unsure),
+		       NP_SAID_BYTES((int64_t)(history->start_unsure * MEM_SMALL_MOST)));
 	if (history->inconsistent > 0)
 		np_say(buf,
 		       history_is_trusted(history)
@@ -586,6 +597,17 @@ static int64_t known(const struct mem_whatif *whatif, uint64_t figure)
 #define GAP_MATTERS  10
 #define GAIN_MATTERS 3
 
+/* A leak that has not filled as much again after so many steps can wait. */
+#define GROWTH_STEPS 1000
+
+static bool growth_matters(const struct mem_rank *rank)
+{
+	const struct composition *composition = rank->composition;
+
+	return composition->leaks.count > 0 && (int64_t)composition->leaks.item[0].per_occasion >=
+						       rank->allocated.bytes / GROWTH_STEPS;
+}
+
 static void add_setting(struct np_buf *buf, const struct mem_rank *rank,
 			const struct mem_whatif *whatif)
 {
@@ -612,7 +634,7 @@ static void say_next(struct np_buf *buf, const struct memory_report *report,
 	if (serves) {
 		np_say(buf, "do next: set {1}; the request that failed would have been served\n",
 		       NP_SAID_TEXT(setting.text));
-	} else if (composition->leaks.count > 0) {
+	} else if (growth_matters(rank)) {
 		np_say(buf, "do next: find out why {1} keeps what it allocates\n",
 		       NP_SAID_MSG(mem_rank_label(rank, composition->leaks.item[0].label)));
 	} else if (best && !rank->oom.what &&

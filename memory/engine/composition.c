@@ -2,12 +2,10 @@
 /* Blocks that are alive at a moment, by what they have in common; survivors and transients. */
 #include "composition.h"
 
+#include "mem_growth.h"
+
 #include "npuprof/lang.h"
 #include "npuprof/text.h"
-
-/* Births that are so much of the record apart are different occasions; a leak has three. */
-#define OCCASION_PART  50
-#define LEAK_OCCASIONS 3
 
 /* A block is brief if it lives for so much of the record, or so many events. */
 #define BRIEF_PART   100
@@ -269,15 +267,6 @@ static void find_survivors(struct composition *composition, const struct mem_his
 	}
 }
 
-/* What is known of the survivors of one stack. */
-struct survivors {
-	uint32_t first;
-	uint32_t last;
-	size_t frees; /* of any stack, until the last was born */
-	size_t occasions;
-	struct mem_group group;
-};
-
 static int order_leaks(const void *a, const void *b)
 {
 	const struct mem_leak *leak_a = a;
@@ -300,69 +289,51 @@ void composition_sort(struct composition *composition)
 		      sizeof(composition->leaks.item[0]), order_leaks);
 }
 
-/*
- * Is this birth another occasion than the last one of its stack? Where no steps are known the
- * program must have done other work in between, which frees what it took: who builds a model
- * allocates one after the other.
- */
-static bool is_apart(const struct mem_history *history, const struct survivors *one, uint32_t birth,
-		     size_t frees)
+/* Stacks of one label are one: layers that are alike keep together. */
+static int add_leak(struct composition *composition, np_str label, const struct mem_growth *growth,
+		    struct np_err *err)
 {
-	if (history->steps.count >= LEAK_OCCASIONS)
-		return history_step_at(history, one->last) != history_step_at(history, birth);
-	return birth - one->last > history->count / OCCASION_PART + 1 &&
-	       frees - one->frees > history->actions[SNAP_FREE_COMPLETED] / OCCASION_PART;
+	struct mem_leak *leak = NULL;
+
+	for (size_t i = 0; !leak && i < composition->leaks.count; i++) {
+		if (composition->leaks.item[i].label == label)
+			leak = &composition->leaks.item[i];
+	}
+	if (!leak) {
+		leak = np_vec_add(&composition->leaks, err);
+		if (!leak)
+			return NP_E_NOMEM;
+		*leak = (struct mem_leak){ .label = label };
+	}
+	if (growth->occasions > leak->occasions)
+		leak->occasions = growth->occasions;
+	leak->blocks += growth->blocks;
+	leak->bytes += growth->bytes;
+	leak->per_occasion = leak->bytes / leak->occasions;
+	return NP_OK;
 }
 
-/* Lives are in the order of their birth. */
 static int find_leaks(struct composition *composition, struct labeller *labeller,
 		      struct np_err *err)
 {
 	const struct mem_history *history = labeller->history;
-	size_t stacks = history->snapshot->stacks.count;
-	size_t frees = 0;
-	uint32_t at = 0;
-	struct survivors *all = calloc(stacks, sizeof(*all));
-	int rc = all ? NP_OK : np_fail_nomem(err, "survivors");
+	mem_growths growths = { 0 };
+	int rc = mem_growth_find(history, &growths, err);
 
-	for (size_t i = 0; rc == NP_OK && i < history->lives.count; i++) {
-		const struct mem_life *life = &history->lives.item[i];
-		struct survivors *one = &all[life->stack];
+	for (size_t i = 0; rc == NP_OK && i < growths.count; i++) {
+		const struct mem_growth *growth = &growths.item[i];
+		const struct mem_life life = { .stack = growth->stack };
+		np_str label;
 
-		if (life->birth == MEM_NONE || life->done != MEM_NONE || life->stack == 0 ||
-		    life->size == 0)
+		if (growth->stack == 0 && history->steps.count == 0) {
+			composition->nameless_bytes = growth->bytes;
 			continue;
-		for (; at < life->birth; at++)
-			frees += history->events[at].action == SNAP_FREE_COMPLETED;
-		if (one->occasions == 0)
-			one->first = life->birth;
-		one->occasions += one->occasions == 0 || is_apart(history, one, life->birth, frees);
-		one->last = life->birth;
-		one->frees = frees;
-		one->group.bytes += life->size;
-		one->group.blocks++;
-		if (one->group.label == NP_STR_NONE)
-			rc = labeller_get(labeller, life, &one->group.label, err);
-	}
-	for (size_t i = 0; rc == NP_OK && i < stacks; i++) {
-		struct mem_leak *leak;
-
-		/* Over a third of the record: what sets up at its beginning is no leak. */
-		if (all[i].occasions < LEAK_OCCASIONS ||
-		    all[i].last - all[i].first < history->count / 3)
-			continue;
-		leak = np_vec_add(&composition->leaks, err);
-		if (!leak) {
-			rc = NP_E_NOMEM;
-			break;
 		}
-		*leak = (struct mem_leak){ .label = all[i].group.label,
-					   .occasions = all[i].occasions,
-					   .blocks = all[i].group.blocks,
-					   .bytes = all[i].group.bytes,
-					   .per_occasion = all[i].group.bytes / all[i].occasions };
+		rc = labeller_get(labeller, &life, &label, err);
+		if (rc == NP_OK)
+			rc = add_leak(composition, label, growth, err);
 	}
-	free(all);
+	np_vec_release(&growths);
 	return rc;
 }
 

@@ -24,7 +24,7 @@ struct mem_group {
 	size_t blocks;
 };
 
-/* Survivors of one stack that were born on several occasions far from each other. */
+/* Survivors that were born on several occasions, and of which there are ever more. */
 struct mem_leak {
 	np_str label;
 	size_t occasions;
@@ -40,6 +40,7 @@ struct composition {
 	size_t never_freed;
 	uint64_t never_freed_bytes;
 	uint64_t never_freed_requested;
+	uint64_t nameless_bytes;       /* of these: without a stack, and it may be that they grow */
 	struct mem_life largest_freed; /* .size is 0: none */
 	/* Blocks of one label that are there at the peak and soon gone; bytes is 0: none. */
 	struct mem_group transient;

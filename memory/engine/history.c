@@ -304,6 +304,8 @@ static void find_start_sizes(struct mem_history *history)
 		if (block->size > limit - block->address ||
 		    (!fixed && limit - block->address - block->size <= MEM_SMALL_MOST))
 			block->size = limit - block->address;
+		else
+			history->start_unsure += !fixed;
 	}
 }
 

@@ -69,6 +69,7 @@ struct mem_history {
 	uint64_t start_reserved;
 	uint64_t start_allocated;
 	uint64_t start_requested;
+	size_t start_unsure;           /* blocks that may be larger than what was requested gives */
 	NP_VEC(struct mem_life) lives; /* those from before first */
 	struct mem_peak allocated;
 	struct mem_peak active;

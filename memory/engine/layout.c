@@ -9,6 +9,9 @@
 
 #define SMALL_BIT (UINT32_C(1) << 16)
 
+/* Nobody's own; a snapshot has it first. */
+#define DEFAULT_POOL 0
+
 static uint64_t round_up(uint64_t value, uint64_t unit)
 {
 	return (value + unit - 1) / unit * unit;
@@ -840,7 +843,7 @@ static int copy_free(const struct mem_layout *layout, mem_frees *ret, struct np_
 /* Is it of those that garbage collection may give back: large, whole, of the default pool? */
 static bool is_garbage(const struct mem_layout *layout, const struct mem_free *what)
 {
-	return !layout_key_small(what->key) && layout_key_pool(what->key) == layout->default_pool &&
+	return !layout_key_small(what->key) && layout_key_pool(what->key) == DEFAULT_POOL &&
 	       is_whole(&layout->blocks.item[what->block]);
 }
 
@@ -951,8 +954,8 @@ int layout_allocate(struct mem_layout *layout, uint64_t recorded, uint64_t reque
 	uint32_t number;
 	int rc = NP_OK;
 
-	layout->searches += !layout_key_small(key) && pool == layout->default_pool;
-	number = best_fit(layout, size, key);
+	layout->searches += !layout_key_small(key) && pool == DEFAULT_POOL;
+	number = layout->fresh ? MEM_NONE : best_fit(layout, size, key);
 	if (number == MEM_NONE && layout->settings.cap > 0)
 		rc = make_room(layout, size, key, err);
 	if (rc == NP_OK && number == MEM_NONE)
@@ -983,7 +986,13 @@ static int unmap_pages(struct mem_layout *layout, uint32_t number, struct np_err
 		return NP_E_NOMEM;
 	layout->reserved -= end - begin;
 	layout->blocks.item[number].state = MEM_UNMAPPED;
-	return list(layout, merge(layout, number), err);
+	number = merge(layout, number);
+	/* A range without any page is given up. */
+	if (is_whole(&layout->blocks.item[number])) {
+		drop_block(layout, number);
+		return NP_OK;
+	}
+	return list(layout, number, err);
 }
 
 int layout_release_cached(struct mem_layout *layout, struct np_err *err)

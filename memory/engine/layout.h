@@ -99,10 +99,10 @@ struct mem_layout {
 	uint64_t active;
 	uint64_t requested;    /* of what is allocated */
 	uint64_t place;        /* where the record has the next segment; 0: it has none */
+	bool fresh;            /* the next request is not served from what is cached */
 	uint64_t next_address; /* of segments that the record has not */
 	size_t grown;          /* calls of the driver for more */
-	uint8_t default_pool;  /* number of the one that garbage is collected in */
-	uint32_t searches;     /* in its large blocks */
+	uint32_t searches;     /* in large blocks of the pool that garbage is collected in */
 	size_t refused; /* requests that the cap leaves no room for; they got it all the same */
 	/* Calls since the user last emptied it, if he wants them. */
 	bool keep_calls;

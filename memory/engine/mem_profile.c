@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the memory tables of a profile say of a rank: curves of components, allocations of
  * operators. */
+#include "mem_growth.h"
 #include "mem_rank.h"
 
 #include "npuprof/detail.h"
@@ -12,10 +13,6 @@
 
 /* A block is brief if it lives for so much of the record. */
 #define BRIEF_PART 100
-
-/* Survivors of an operator that were born in so many steps, or so many parts of the record. */
-#define LEAK_OCCASIONS 3
-#define OCCASION_PART  50
 
 #define WANTS (NP_DETAIL_MEMORY_OPS | NP_DETAIL_MEMORY_CURVE | NP_DETAIL_STATIC_MEMORY)
 
@@ -523,7 +520,8 @@ struct op_survivors {
 	np_ns first;
 	np_ns last;
 	size_t last_step;
-	size_t occasions;
+	struct mem_occasions occasions; /* what was alive is looked up where it matters */
+	np_ns begins[MEM_LEAK_OCCASIONS];
 	size_t blocks;
 	uint64_t bytes;
 };
@@ -533,32 +531,61 @@ struct op_survivor_list {
 	struct np_numbers numbers; /* name → list */
 };
 
+/* What operators of this name held at a time. */
+static uint64_t held_at(const struct profile_job *job, np_str name, np_ns at)
+{
+	const struct np_detail *detail = job->detail;
+	uint64_t held = 0;
+
+	for (size_t i = 0; i < detail->memory_ops.count; i++) {
+		const struct np_memory_op *op = &detail->memory_ops.item[i];
+
+		if (op->name == name && is_counted(job, op) && op->alloc < at &&
+		    (op->release == NP_UNKNOWN || op->release >= at))
+			held += (uint64_t)op->bytes;
+	}
+	return held;
+}
+
 static int add_survivor(const struct profile_job *job, struct op_survivor_list *all,
 			const struct np_memory_op *op, struct np_err *err)
 {
-	bool steps = job->rank->steps.count >= LEAK_OCCASIONS;
+	bool steps = job->rank->steps.count >= MEM_LEAK_OCCASIONS;
 	size_t step = step_at(job, op->alloc);
 	uint32_t number = np_numbers_get(&all->numbers, op->name);
 	struct op_survivors *one = number != NP_MAP_NONE ? &all->list.item[number] : NULL;
+	bool apart = !one;
 
 	if (!one) {
 		one = np_vec_add(&all->list, err);
 		if (!one || np_numbers_add(&all->numbers, op->name, (uint32_t)(all->list.count - 1),
 					   err) < 0)
 			return NP_E_NOMEM;
-		*one = (struct op_survivors){
-			.name = op->name, .first = op->alloc, .last = op->alloc, .last_step = step
-		};
-		one->occasions = 1;
-	} else if (steps ? step != one->last_step
-			 : op->alloc - one->last > (job->end - job->begin) / OCCASION_PART) {
-		one->occasions++;
+		*one = (struct op_survivors){ .name = op->name, .first = op->alloc };
+	} else {
+		apart = steps ? step != one->last_step
+			      : op->alloc - one->last > (job->end - job->begin) / MEM_OCCASION_PART;
+	}
+	if (apart) {
+		one->begins[one->occasions.count % MEM_LEAK_OCCASIONS] = op->alloc;
+		mem_occasions_add(&one->occasions, 0, one->bytes);
 	}
 	one->last = op->alloc;
 	one->last_step = step;
 	one->blocks++;
 	one->bytes += (uint64_t)op->bytes;
 	return NP_OK;
+}
+
+static bool grows(const struct profile_job *job, const struct op_survivors *one)
+{
+	struct mem_occasions occasions = one->occasions;
+
+	if (!mem_occasions_last(&occasions, one->first, one->last, job->begin, job->end))
+		return false;
+	for (size_t i = 0; i < MEM_LEAK_OCCASIONS; i++)
+		occasions.live[i] = held_at(job, one->name, one->begins[i]);
+	return mem_occasions_grow(&occasions);
 }
 
 static int find_leaks(const struct profile_job *job, const struct op_survivor_list *all,
@@ -572,16 +599,15 @@ static int find_leaks(const struct profile_job *job, const struct op_survivor_li
 		struct mem_leak *leak;
 		np_str label;
 
-		if (one->occasions < LEAK_OCCASIONS ||
-		    one->last - one->first < (job->end - job->begin) / 3)
+		if (!grows(job, one))
 			continue;
 		if (np_strtab_add(composition->labels, name, strlen(name), &label, err) < 0)
 			return NP_E_NOMEM;
 		leak = np_vec_add(&composition->leaks, err);
 		if (!leak)
 			return NP_E_NOMEM;
-		*leak = (struct mem_leak){ label, one->occasions, one->blocks, one->bytes,
-					   one->bytes / one->occasions };
+		*leak = (struct mem_leak){ label, one->occasions.count, one->blocks, one->bytes,
+					   one->bytes / one->occasions.count };
 	}
 	return NP_OK;
 }

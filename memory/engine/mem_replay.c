@@ -155,6 +155,11 @@ static int see_segment(struct mem_replay_job *job, size_t i, struct np_err *err)
 		job->recorded += event->size;
 		if (job->verify && job->layout.place == 0 && event->address <= PLACE_MOST)
 			job->layout.place = event->address;
+		/* Who has given back all that is cached asks the driver, whatever came free then.
+		 */
+		if (job->verify && i > 0 && history_releases(event - 1) &&
+		    !is_emptied(job->history, event - 1))
+			job->layout.fresh = true;
 		return NP_OK;
 	}
 	before = job->recorded;
@@ -255,6 +260,7 @@ static int replay_event(struct mem_replay_job *job, size_t i, struct np_err *err
 		job->result->refused = job->layout.refused;
 	}
 	job->layout.place = 0;
+	job->layout.fresh = false;
 	compare_calls(job, i);
 	compare_reserved(job);
 	keep_peak(job);
@@ -274,15 +280,10 @@ static int replay(const struct mem_history *history, const struct mem_settings *
 	struct mem_replay_job job = {
 		.history = history, .result = ret, .verify = verify, .run = NO_RUN
 	};
-	const struct snapshot *snapshot = history->snapshot;
 	int rc;
 
 	*ret = (struct mem_replay){ .settings = *settings };
 	layout_init(&job.layout, settings);
-	for (size_t i = 0; i < snapshot->pools.count; i++) {
-		if (snapshot->pools.item[i] == 0)
-			job.layout.default_pool = (uint8_t)i;
-	}
 	rc = begin(&job, anew, err);
 	keep_peak(&job);
 	job.layout.keep_calls = true;

@@ -226,7 +226,7 @@ static int get_pool(struct snap_reader *reader, const struct np_pickle *pickle, 
 	if (has(reader, key))
 		(void)np_pickled_pair(pickle, reader->value[key], &first, &second);
 	id = (uint64_t)first << 32 ^ (uint64_t)second;
-	if (snapshot->pools.count > 0 && id == reader->last_pool_id) {
+	if (id == reader->last_pool_id) {
 		*ret = reader->last_pool;
 		return NP_OK;
 	}
@@ -762,6 +762,63 @@ static int walk(struct snap_reader *reader, struct np_pickle *pickle, np_pickled
 	return rc;
 }
 
+/* The pool that is nobody's own is the first, whatever the first event is of. */
+static int add_default_pool(struct snap_reader *reader, struct np_err *err)
+{
+	uint64_t *added = np_vec_add(&reader->snapshot->pools, err);
+
+	if (!added)
+		return NP_E_NOMEM;
+	*added = 0;
+	return np_numbers_add(&reader->pools, 0, 0, err);
+}
+
+struct numbered_stream {
+	uint64_t handle;
+	uint16_t number;
+};
+
+static int order_handles(const void *a, const void *b)
+{
+	const struct numbered_stream *left = a;
+	const struct numbered_stream *right = b;
+
+	return (left->handle > right->handle) - (left->handle < right->handle);
+}
+
+/* The allocator goes through its free blocks in the order of their streams' handles. */
+static int order_streams(struct snapshot *snapshot, struct np_err *err)
+{
+	const size_t count = snapshot->streams.count;
+	NP_VEC(struct numbered_stream) streams = { 0 };
+	NP_VEC(uint16_t) places = { 0 };
+	bool ordered = true;
+	int rc = NP_OK;
+
+	for (size_t i = 1; i < count; i++)
+		ordered &= snapshot->streams.item[i - 1] < snapshot->streams.item[i];
+	if (ordered)
+		return NP_OK;
+	if (np_vec_reserve(&streams, count, err) < 0 || np_vec_reserve(&places, count, err) < 0)
+		rc = NP_E_NOMEM;
+	for (size_t i = 0; rc == NP_OK && i < count; i++)
+		streams.item[i] =
+			(struct numbered_stream){ snapshot->streams.item[i], (uint16_t)i };
+	if (rc == NP_OK)
+		qsort(streams.item, count, sizeof(streams.item[0]), order_handles);
+	for (size_t i = 0; rc == NP_OK && i < count; i++) {
+		snapshot->streams.item[i] = streams.item[i].handle;
+		places.item[streams.item[i].number] = (uint16_t)i;
+	}
+	for (size_t i = 0; rc == NP_OK && i < snapshot->events.count; i++)
+		snapshot->events.item[i].stream = places.item[snapshot->events.item[i].stream];
+	for (size_t i = 0; rc == NP_OK && i < snapshot->segments.count; i++)
+		snapshot->segments.item[i].stream = places.item[snapshot->segments.item[i].stream];
+	np_vec_release(&streams);
+	np_vec_release(&places);
+	return rc;
+}
+
 /* The ids of keys and actions are their places. */
 static int add_words(struct np_strtab *texts, struct np_err *err)
 {
@@ -794,11 +851,15 @@ static int read_all(struct np_pickle *pickle, const char *what, struct snapshot 
 	rc = add_words(snapshot->texts, err);
 	if (rc == NP_OK)
 		rc = find_stack(&reader, 0, &none, err);
+	if (rc == NP_OK)
+		rc = add_default_pool(&reader, err);
 	np_vec_expect(&snapshot->events, np_pickle_size(pickle) / BYTES_OF_EVENT);
 	if (rc == NP_OK)
 		rc = np_pickle_run(pickle, &user, &root, err);
 	if (rc == NP_OK)
 		rc = walk(&reader, pickle, root, err);
+	if (rc == NP_OK)
+		rc = order_streams(snapshot, err);
 	np_map_release(&reader.frame_map);
 	np_map_release(&reader.stack_map);
 	np_numbers_release(&reader.streams);

@@ -99,11 +99,11 @@ struct snapshot {
 	NP_VEC(struct snap_stack) stacks;
 	NP_VEC(struct snap_device) devices;
 	NP_VEC(struct snap_annotation) annotations; /* as in the file */
-	NP_VEC(uint64_t) streams;
-	NP_VEC(uint64_t) pools;
-	uint64_t trailing;   /* bytes behind the end of the pickle */
-	size_t unknown_keys; /* members of records that nobody knows */
-	bool settings;       /* the file has allocator_settings: written by torch for GPUs */
+	NP_VEC(uint64_t) streams;                   /* handles, in order */
+	NP_VEC(uint64_t) pools;                     /* the first is nobody's own */
+	uint64_t trailing;                          /* bytes behind the end of the pickle */
+	size_t unknown_keys;                        /* members of records that nobody knows */
+	bool settings; /* the file has allocator_settings: written by torch for GPUs */
 };
 
 int snapshot_read(const char *path, struct snapshot **ret, struct np_err *err) NP_MUST_USE;

@@ -31,7 +31,7 @@ class Allocator:
         self.expandable, self.max_split, self.non_split, self.large = expandable, max_split * MiB or 1 << 62, non_split * MiB, large * MiB
         self.divisions, self.gc, self.cap, self.pad, self.align, self.page_1g = divisions, gc, cap, pad, align * 1024, page_1g
         self.page, self.device = page * MiB, device
-        self.segments, self.events, self.next, self.live = [], [], base, {}
+        self.segments, self.events, self.next, self.live, self.pending = [], [], base, {}, []
         self.reserved = self.allocated = self.peak_reserved = self.peak_allocated = self.grown = 0
 
     # --- what is recorded
@@ -152,7 +152,7 @@ class Allocator:
             b.state = "unmapped"
             self.reserved -= b.size
             self.note("segment_unmap", b.at, b.size, b.segment.key, frames)
-            self.merge(b)
+            if len(self.merge(b).segment.blocks) == 1: self.segments.remove(b.segment)
         elif len(b.segment.blocks) == 1:
             self.segments.remove(b.segment)
             self.reserved -= b.size
@@ -160,7 +160,7 @@ class Allocator:
 
     def empty_cache(self, frames=({"name": "empty_cache", "filename": "/usr/lib/python3/site-packages/torch_npu/npu/memory.py", "line": 1},)):
         cached = [b for s in self.segments for b in s.blocks if b.state == "free"]
-        for b in sorted(cached, key=lambda b: (b.segment.key[0], b.segment.key[1], b.size, b.at)):
+        for b in sorted(cached, key=lambda b: (b.segment.key[2], b.segment.key[0], b.segment.key[1], b.size, b.at)):
             self.release_block(b, frames)
 
     def collect(self):
@@ -205,6 +205,7 @@ class Allocator:
             b = self.grow(n, key)
             if not b and self.release_some(n, key): b = self.grow(n, key)
             if not b:
+                self.finish()
                 self.empty_cache(frames)
                 b = self.grow(n, key)
             if not b:
@@ -221,14 +222,21 @@ class Allocator:
         self.note("alloc", b.at, requested, key, frames)
         return b.at
 
-    def free(self, at, frames=()):
+    def free(self, at, frames=(), later=False):
         b = self.live.pop(at)
-        key = b.segment.key
         self.allocated -= b.size
-        self.note("free_requested", at, b.requested, key, frames)
-        self.note("free_completed", at, b.requested, key, frames)
-        b.state, b.age = "free", 0
-        self.merge(b)
+        self.note("free_requested", at, b.requested, b.segment.key, frames)
+        b.state = "pending"
+        self.pending.append(b)
+        if not later: self.finish()
+
+    def finish(self):
+        """Other streams have done with what was freed."""
+        for b in self.pending:
+            self.note("free_completed", b.at, b.requested, b.segment.key)
+            b.state, b.age = "free", 0
+            self.merge(b)
+        self.pending = []
 
     # --- the file
     def snapshot_segments(self):
@@ -241,12 +249,14 @@ class Allocator:
                     continue
                 if run:
                     used = [x for x in run if x.state == "used"]
+                    states = {"used": "active_allocated", "pending": "active_pending_free", "free": "inactive"}
                     result.append({"device": self.device, "address": run[0].at, "total_size": sum(x.size for x in run), "stream": s.key[1],
-                                   "allocated_size": sum(x.size for x in used), "active_size": sum(x.size for x in used),
+                                   "allocated_size": sum(x.size for x in used),
+                                   "active_size": sum(x.size for x in run if x.state != "free"),
                                    "requested_size": sum(x.requested for x in used), "segment_type": "small" if s.key[0] else "large",
                                    "segment_pool_id": s.key[2], "is_expandable": s.expandable, "frames": [],
                                    "blocks": [{"address": x.at, "size": x.size, "requested_size": x.requested,
-                                               "state": "active_allocated" if x.state == "used" else "inactive", "frames": x.frames} for x in run]})
+                                               "state": states[x.state], "frames": x.frames} for x in run]})
                 run = []
         return result
 

@@ -55,6 +55,37 @@ for name, settings in forms.items():
 PYTHON
 expect_equal "$(cd "$work" && PYTHONPATH=$PYTHONPATH:$work python3 recorded.py "$npuprof" 2>&1)" ''
 
+behaviour 'streams follow their handles, pools their own free blocks, a range without pages is given up, and who gave all back asks the driver'
+cat >"$work/order.py" <<'PYTHON'
+import subprocess, sys
+from program import *
+for settings in {}, dict(expandable=True):
+    a = Allocator(cap=1000 * MiB, **settings)
+    live = []
+    for i in range(120):
+        stream, pool = (9, 7, 6)[i % 3], (1, 0) if i % 4 == 0 else (0, 0)
+        live.append(a.alloc((i * 7919 % 30 + 1) * 300000, stream, stack(i % 7), pool))
+        if i % 3 == 2: a.free(live.pop(i * 31 % len(live)), stack(3), later=i % 6 == 5)
+        if i == 60:
+            while live: a.free(live.pop(), stack(3))
+            a.empty_cache()
+    # A request that fails while another stream still uses what would have been enough.
+    cached = [a.alloc(12 * MiB, 9, stack(4)) for _ in range(12)]
+    a.free(a.alloc(300 * MiB, 9, stack(4)), stack(4))
+    thirds = [a.alloc(100 * MiB - 512, 9, stack(4)) for _ in range(3)]
+    a.alloc(up(1000 * MiB - a.reserved, 20 * MiB) - 40 * MiB, 9, stack(4))
+    for at in cached: a.free(at, stack(4))
+    a.free(thirds[0], stack(4))
+    a.free(thirds[1], stack(4), later=True)
+    a.alloc(150 * MiB, 9, stack(5))
+    a.write("order_rank0.pickle")
+    r = json.loads(subprocess.run([sys.argv[1], "memory", "-f", "json", "order_rank0.pickle"], stdout=subprocess.PIPE).stdout)["ranks"][0]
+    of = r["replay"]
+    got = of["exact"], of["segment_events_equal"], of["blocks_equal"]
+    if got != (True, sum(e["action"].startswith("segment") for e in a.events), sum(e["action"] == "alloc" for e in a.events)): print(settings, got, of)
+PYTHON
+expect_equal "$(cd "$work" && PYTHONPATH=$PYTHONPATH:$work python3 order.py "$npuprof" 2>&1)" ''
+
 behaviour 'peaks, ends and calls of the driver are foretold for pages, garbage collection and a part of the device'
 cat >"$work/foretold.py" <<'PYTHON'
 import subprocess, sys

@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What is said to grow, and what is not: caches, activations on their way, models that are being made, warm-up.
+. "$(dirname "$0")/lib.sh"
+need_program python3
+PYTHONPATH=$(cd "$(dirname "$0")" && pwd)
+export PYTHONPATH PYTHONDONTWRITEBYTECODE=1
+
+cat >"$work/program.py" <<'PYTHON'
+import json, subprocess, sys
+from allocator import *
+
+frame = lambda name, file, line: {"name": name, "filename": file, "line": line}
+torch = "/usr/lib/python3/site-packages/torch/nn/modules/module.py"
+call = [frame("_call_impl", torch, 1527), frame("_wrapped_call_impl", torch, 1518)]
+top = lambda line: [frame("main", "/home/u/train.py", line), frame("<module>", "/home/u/train.py", 99)]
+inside = lambda name, line: [frame(name, "/home/u/model.py", line), *call, frame("forward", "/home/u/model.py", 90), *call, *top(20)]
+making = lambda line: [frame("__init__", "/home/u/model.py", line), frame("__init__", "/home/u/model.py", 40), *top(5)]
+
+class Job(Allocator):
+    """A model of some layers; what a step makes besides is up to `extra`."""
+    def __init__(self, layers=8, extra=lambda job: None):
+        super().__init__()
+        self.layers, self.extra, self.steps, self.kept, self.start = layers, extra, 0, [], 0
+    def make(self):
+        for _ in range(self.layers):
+            brief = self.alloc(3 * MiB, 5, making(12))
+            self.alloc(3 * MiB, 5, making(11))
+            self.free(brief, making(12))
+        return self
+    def step(self, until=None):
+        batch, made = self.alloc(2 * MiB, 5, top(18)), []
+        for layer in range(self.layers):
+            if layer == until: return
+            for size in 2, 4: self.free(self.alloc(size * MiB, 5, inside("attention", 31)), inside("attention", 32))
+            made.append(self.alloc(2 * MiB, 5, inside("attention", 33)))
+            made.append(self.alloc(4 * MiB, 5, inside("mlp", 44)))
+        self.extra(self)
+        while made:
+            brief = self.alloc(2 * MiB)
+            self.free(made.pop())
+            self.free(brief)
+        self.free(batch, top(23))
+        self.steps += 1
+    def run(self, steps, until=None):
+        for _ in range(steps): self.step()
+        if until is not None: self.step(until)
+        return self
+
+def keep(job): job.kept.append(job.alloc(MiB + job.steps * 4096, 5, top(40)))
+def keep_one_of_four(job):
+    made = [job.alloc(20 * MiB, 5, top(40)) for _ in range(3)]
+    job.alloc(2 * MiB, 5, top(40))
+    for at in made: job.free(at, top(41))
+def cache(job):
+    job.kept.append(job.alloc(6 * MiB, 5, top(42)))
+    if len(job.kept) > 4: job.free(job.kept.pop(0), top(42))
+def warm_up(job):
+    if job.steps < 3: job.alloc(6 * MiB, 5, top(43))
+def larger(job):
+    if job.kept: job.free(job.kept.pop(), top(44))
+    job.kept.append(job.alloc((job.steps + 1) * MiB, 5, top(44)))
+def nameless(job): job.alloc(MiB)
+
+def says(path, *options):
+    r = json.loads(subprocess.run([sys.argv[1], "memory", "-f", "json", *options, path], stdout=subprocess.PIPE).stdout)["ranks"][0]
+    return [(g["what"], g["times"]) for g in r["grows"]]
+PYTHON
+
+# grows <python>: what is said of each job of a list
+grows() {
+	cat "$work/program.py" - >"$work/now.py" <<PYTHON
+for job in $1:
+    job.write("job.pickle", job.start)
+    print(says("job.pickle"))
+PYTHON
+	(cd "$work" && python3 now.py "$npuprof" 2>&1)
+}
+
+behaviour 'who keeps some of what he makes each time is named, whatever else he makes'
+expect_equal "$(grows '[Job(extra=keep).make().run(6), Job(extra=keep).make().run(5, 5), Job(extra=keep_one_of_four).make().run(6)]')" \
+	"[('train.py:40:main', 6)]
+[('train.py:40:main', 5)]
+[('train.py:40:main', 6)]"
+
+behaviour 'a dump on the way through the model, where it ran out of memory, accuses no layer'
+expect_equal "$(grows '[Job(48).make().run(0, 46), Job(24).make().run(1, 22)]')" '[]
+[]'
+
+behaviour 'a model that is being made is no leak'
+expect_equal "$(grows '[Job(60).make()]')" '[]'
+
+behaviour 'nor are a cache that is full, what only the first steps make and a buffer that is replaced'
+expect_equal "$(grows '[Job(extra=cache).make().run(8), Job(extra=warm_up).make().run(6), Job(extra=larger).make().run(8)]')" '[]
+[]
+[]'
+
+behaviour 'of what has no stack it is said that this is not known, and with steps it is'
+cat "$work/program.py" - >"$work/now.py" <<'PYTHON'
+Job(extra=nameless).make().run(6).write("job.pickle")
+print(says("job.pickle"), says("job.pickle", "--step-frame", "train.py:18"))
+PYTHON
+expect_equal "$(cd "$work" && python3 now.py "$npuprof" 2>&1)" "[] [('<no stack>', 6)]"
+run "$npuprof" memory "$work/job.pickle"
+expect_stdout_says 'whether 9.43 MB of it grow is not known' '--step-frame'
+
+behaviour 'what grows by next to nothing is said, and is not what to do next'
+cat "$work/program.py" - >"$work/now.py" <<'PYTHON'
+Job(extra=lambda job: job.alloc(4000, 5, top(40))).make().run(6).write("job.pickle")
+PYTHON
+(cd "$work" && python3 now.py)
+run "$npuprof" memory "$work/job.pickle"
+expect_stdout_says 'grows: train.py:40:main leaves 4.10 kB each time, 6 times'
+expect_stdout_lacks 'do next: find out why'
