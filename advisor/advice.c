@@ -10,6 +10,7 @@
 #include "advisor_page.h"
 
 #include "npuprof/lang.h"
+#include "npuprof/run.h"
 
 struct np_advice {
 	struct adv_rule_library *library;
@@ -61,6 +62,9 @@ int np_advice_new(const struct np_analysis *analysis, const struct np_advice_opt
 			     : np_fail_nomem(err, "rules");
 	if (rc == NP_OK)
 		rc = advise(analysis, options, advice, err);
+	if (rc == NP_OK)
+		np_notes_move_untold(&analysis->run->notes, &advice->advice->notes,
+				     &analysis->run->notes);
 	if (rc == NP_OK)
 		*ret = advice;
 	else

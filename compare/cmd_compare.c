@@ -446,16 +446,12 @@ static void say_notes(const struct comparison *comparison, const struct compare_
 }
 
 static int status_of(const struct np_common *common, const struct comparison *comparison,
-		     const struct cmp_gate *gate, const struct cmp_views *views)
+		     const struct cmp_gate *gate)
 {
 	int status = NP_EXIT_DONE;
 
 	for (int i = 0; i < CMP_SIDES; i++) {
 		if (prepare_is_partial(common, &comparison->sides[i].analysis->run->notes))
-			status = NP_EXIT_PARTIAL;
-	}
-	for (int i = 0; i < CMP_VIEWS; i++) {
-		if (views->missing[i])
 			status = NP_EXIT_PARTIAL;
 	}
 	return gate && gate->result == CMP_GATE_FAIL ? NP_EXIT_GATE : status;
@@ -533,7 +529,7 @@ static int present(struct comparison *comparison, struct cmp_gate *gate,
 		rc = cmp_views_measure(comparison, wanted, &views, &err);
 	if (rc == NP_OK)
 		rc = print(&report, options, &err);
-	status = rc < 0 ? fail(&err) : status_of(&options->common, comparison, gate, &views);
+	status = rc < 0 ? fail(&err) : status_of(&options->common, comparison, gate);
 	if (rc == NP_OK)
 		say_notes(comparison, options);
 	/* -f csv has written them already. */

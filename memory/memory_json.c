@@ -436,6 +436,9 @@ int memory_report_json(const struct memory_report *report, void *stream, struct 
 	np_jsonout_array(&out, "skipped");
 	np_jsonout_notes(&out, report->notes, NP_NOTE_SKIPPED);
 	np_jsonout_end(&out);
+	np_jsonout_array(&out, "warnings");
+	np_jsonout_notes(&out, report->notes, NP_NOTE_WARNING);
+	np_jsonout_end(&out);
 	np_jsonout_array(&out, "ranks");
 	for (size_t i = 0; i < report->ranks.count; i++)
 		put_result(&out, report, &report->ranks.item[i]);

@@ -886,7 +886,7 @@ static bool *find_drawn(const struct np_analysis *analysis, const struct timelin
 	return drawn;
 }
 
-static int draw_ranks(struct timeline_pen *pen, const bool *drawn)
+static int draw_ranks(struct timeline_pen *pen, const bool *drawn, struct np_notes *notes)
 {
 	const struct np_run *run = pen->analysis->run;
 	unsigned wants = NP_DETAIL_KERNELS | NP_DETAIL_FREQUENCY | NP_DETAIL_MEMORY_CURVE |
@@ -901,6 +901,7 @@ static int draw_ranks(struct timeline_pen *pen, const bool *drawn)
 		rc = np_detail_load(run, i, wants, &detail, pen->err);
 		if (rc < 0)
 			break;
+		np_notes_move_untold(notes, &detail->notes, &run->notes);
 		pen->index = i;
 		pen->rank = run->ranks[i];
 		pen->detail = detail;
@@ -932,7 +933,7 @@ int timeline_write(struct timeline_out *out, const struct np_analysis *analysis,
 	put_about(out, analysis, pen.base, options->anonymous);
 	draw_path(&pen);
 	if (rc == NP_OK)
-		rc = draw_ranks(&pen, drawn);
+		rc = draw_ranks(&pen, drawn, notes);
 	if (rc == NP_OK)
 		rc = draw_snapshots(&pen);
 	page_aliases_release(&pen.aliases);

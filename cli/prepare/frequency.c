@@ -16,6 +16,7 @@ struct reading {
 	const struct np_run *run;
 	struct np_frequencies *frequencies;
 	struct np_err *errors;
+	struct np_notes *notes; /* by rank */
 };
 
 /* The mean clock of a device from `begin` to `end`: a sample holds until the next. */
@@ -92,10 +93,11 @@ static void read_rank(void *context, size_t index)
 	if (!rank || rank->activity.cells.count == 0 ||
 	    np_detail_load(reading->run, index, PREPARE_FREQUENCY, &detail, err) < 0)
 		return;
+	np_notes_move_untold(&reading->notes[index], &detail->notes, &reading->run->notes);
 	(void)!prepare_frequency_take(rank, detail, &reading->frequencies->ranks[index], err);
 }
 
-int prepare_frequencies(const struct np_run *run, size_t threads, struct np_frequencies *ret,
+int prepare_frequencies(struct np_run *run, size_t threads, struct np_frequencies *ret,
 			struct np_err *err)
 {
 	struct np_workers workers = { .threads = threads };
@@ -106,7 +108,8 @@ int prepare_frequencies(const struct np_run *run, size_t threads, struct np_freq
 	int rc = prepare_frequencies_init(run, &frequencies, err);
 
 	reading.errors = calloc(count + 1, sizeof(*reading.errors));
-	if (rc == NP_OK && !reading.errors)
+	reading.notes = calloc(count + 1, sizeof(*reading.notes));
+	if (rc == NP_OK && (!reading.errors || !reading.notes))
 		rc = np_fail_nomem(err, "the clocks");
 	if (rc == NP_OK)
 		rc = np_details_begin_run(run, PREPARE_FREQUENCY, threads, &details, err);
@@ -115,9 +118,13 @@ int prepare_frequencies(const struct np_run *run, size_t threads, struct np_freq
 		np_details_end(details);
 	}
 	for (size_t i = 0; i < count && rc == NP_OK; i++) {
+		np_notes_move(&run->notes, &reading.notes[i]);
 		if (reading.errors[i].code == NP_E_NOMEM)
 			rc = np_fail(err, NP_E_NOMEM, "%s", reading.errors[i].text);
 	}
+	for (size_t i = 0; i < count && reading.notes; i++)
+		np_notes_release(&reading.notes[i]);
+	free(reading.notes);
 	free(reading.errors);
 	if (rc == NP_OK)
 		*ret = frequencies;

@@ -8,9 +8,9 @@
 /*
  * The clocks of the AI cores of all ranks in their steps: reads the profiles once
  * more, so it is done only for who asks for the repair. Ranks without samples have
- * none. On so many threads (0: one per processor).
+ * none. On so many threads (0: one per processor). What could not be read is noted in the run.
  */
-int prepare_frequencies(const struct np_run *run, size_t threads, struct np_frequencies *ret,
+int prepare_frequencies(struct np_run *run, size_t threads, struct np_frequencies *ret,
 			struct np_err *err) NP_MUST_USE;
 
 /*

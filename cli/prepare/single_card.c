@@ -93,6 +93,7 @@ int prepare_device_time(struct np_analysis *analysis, size_t threads, struct np_
 				    run->ranks[i]->path, "kernels", "%s", problem.text);
 			continue;
 		}
+		np_notes_move_untold(&run->notes, &detail->notes, &run->notes);
 		cells += run->ranks[i]->times.count;
 		rc = add_kernels(detail, time, err);
 	}

@@ -222,7 +222,7 @@ static void work_on(void *context, size_t index)
 			(void)np_fail_nomem(rank.err, "texts");
 		else
 			(void)!reduce_rank(work, &rank);
-		np_notes_move(&work->notes[index], &detail->notes);
+		np_notes_move_untold(&work->notes[index], &detail->notes, &run->notes);
 	} else {
 		(void)!reduce_rank(work, &rank);
 	}

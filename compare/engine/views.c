@@ -416,6 +416,7 @@ static int take_kernels(struct cmp_views *views, struct np_err *err)
 struct views_job {
 	struct cmp_rows rows[CMP_VIEWS];
 	unsigned has;
+	struct np_notes notes;
 	struct np_err err;
 };
 
@@ -452,6 +453,7 @@ static void reduce_rank(void *context, size_t index)
 	if (rc < 0)
 		return;
 	job->has = detail->has;
+	np_notes_move_untold(&job->notes, &detail->notes, &rank.side->analysis->run->notes);
 	for (int i = 0; i < CMP_VIEWS && rc == NP_OK; i++) {
 		if (wants_view(work->views, i) && ways[i].reduce &&
 		    (ways[i].needs & ~detail->has) == 0)
@@ -465,8 +467,11 @@ static int merge_jobs(struct views_work *work, size_t count, struct np_err *err)
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < count && rc == NP_OK; i++) {
-		unsigned side = i < work->comparison->pairs.count ? 1U << CMP_BASE : 1U << CMP_NEW;
+		enum cmp_which which = i < work->comparison->pairs.count ? CMP_BASE : CMP_NEW;
+		unsigned side = 1U << which;
 
+		np_notes_move(&work->comparison->sides[which].analysis->run->notes,
+			      &work->jobs[i].notes);
 		if (work->jobs[i].err.code == NP_E_NOMEM)
 			rc = np_fail_nomem(err, "a view");
 		for (int j = 0; j < CMP_VIEWS && rc == NP_OK; j++) {
@@ -507,6 +512,7 @@ static int take_details(struct comparison *comparison, struct cmp_views *views, 
 	for (size_t i = 0; i < count; i++) {
 		for (int j = 0; j < CMP_VIEWS; j++)
 			release_rows(&work.jobs[i].rows[j]);
+		np_notes_release(&work.jobs[i].notes);
 	}
 	free(work.jobs);
 	return rc;
@@ -583,6 +589,21 @@ static int take_calls(struct comparison *comparison, struct cmp_views *views, st
 	return rc == NP_E_NOMEM ? np_fail(err, rc, "%s", problem.text) : NP_OK;
 }
 
+static void note_missing(struct comparison *comparison, const struct cmp_views *views)
+{
+	for (size_t i = 0; i < (size_t)CMP_SIDES * CMP_VIEWS; i++) {
+		struct np_run *run = comparison->sides[i / CMP_VIEWS].analysis->run;
+		size_t view = i % CMP_VIEWS;
+		NP_CLEANUP(np_buf_release) struct np_buf what = NP_BUF_INIT;
+
+		if (!wants_view(views, (int)view) || !(views->missing[view] >> i / CMP_VIEWS & 1))
+			continue;
+		np_buf_printf(&what, "view %s", cmp_view_names[view]);
+		np_note_add(&run->notes, NP_NOTE_SKIPPED, NP_NO_RANK, run->roots.item[0],
+			    what.text ? what.text : "view", "not everything it needs was recorded");
+	}
+}
+
 int cmp_views_measure(struct comparison *comparison, uint64_t wanted, struct cmp_views *ret,
 		      struct np_err *err)
 {
@@ -596,5 +617,7 @@ int cmp_views_measure(struct comparison *comparison, uint64_t wanted, struct cmp
 		rc = take_calls(comparison, ret, err);
 	for (int i = 0; i < CMP_VIEWS && rc == NP_OK; i++)
 		rc = sort_view(ret, (enum cmp_view)i, err);
+	if (rc == NP_OK)
+		note_missing(comparison, ret);
 	return rc;
 }

@@ -380,13 +380,6 @@ static void put_gate(struct np_section *section, const struct cmp_gate *gate)
 static int put_notes(struct np_section *section, const struct compare_report *report,
 		     struct np_err *err)
 {
-	static const char *const missing_in[] = {
-		"",
-		NP_MSG("view {1}: not everything it needs was recorded in the base run\n"),
-		NP_MSG("view {1}: not everything it needs was recorded in the new run\n"),
-		NP_MSG("view {1}: not everything it needs was recorded in the base and the new "
-		       "run\n"),
-	};
 	static const char *const sides[] = { NP_MSG("base: "), NP_MSG("new: ") };
 	const struct comparison *comparison = report->comparison;
 	int rc;
@@ -395,11 +388,6 @@ static int put_notes(struct np_section *section, const struct compare_report *re
 	for (int i = 0; i < 2 && rc == NP_OK; i++)
 		rc = notes_put(&section->text, &comparison->sides[i].analysis->run->notes, sides[i],
 			       err);
-	for (int i = 0; i < CMP_VIEWS; i++) {
-		if ((report->views->wanted >> i & 1) && report->views->missing[i])
-			np_say(&section->text, missing_in[report->views->missing[i] & 3],
-			       NP_SAID_TEXT(cmp_view_names[i]));
-	}
 	return rc;
 }
 

@@ -71,7 +71,8 @@ static bool is_told(const struct np_notes *told, const struct np_note *note)
 	for (size_t i = 0; i < told->list.count; i++) {
 		const struct np_note *other = &told->list.item[i];
 
-		if (other->rank == note->rank && strcmp(other->path, note->path) == 0)
+		if (other->rank == note->rank && strcmp(other->path, note->path) == 0 &&
+		    strcmp(other->what, note->what) == 0)
 			return true;
 	}
 	return false;

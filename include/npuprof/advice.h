@@ -26,6 +26,7 @@ struct np_advice;
 /* What SQL in rules may use. Once, before anything opens a database. */
 void np_advice_set_up(void);
 
+/* What of the ranks could not be read for it is noted in the run. */
 int np_advice_new(const struct np_analysis *analysis, const struct np_advice_options *options,
 		  struct np_advice **ret, struct np_err *err) NP_MUST_USE;
 void np_advice_free(struct np_advice *advice);

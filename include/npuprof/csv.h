@@ -54,7 +54,7 @@ struct np_csv_row {
 /* What has been seen so far. */
 struct np_csv_tally {
 	uint64_t rows;       /* without the header */
-	uint64_t short_rows; /* of these, with fewer cells than the header has */
+	uint64_t short_rows; /* of these, with fewer cells than the header has, or with bytes 0 */
 	uint64_t long_rows;  /* with more; the cells too many are ignored */
 	bool truncated;      /* the file ends inside quotes: its last row is not all there */
 };

@@ -49,8 +49,8 @@ enum np_note_kind np_note_of_loss(size_t lost, size_t of);
 void np_notes_move(struct np_notes *to, struct np_notes *from);
 
 /*
- * The same for what `told` does not speak of yet: a file that could not be used by one reader
- * cannot be used by the next either, and one loss is listed once.
+ * The same for what `told` does not speak of yet: a file, or a table of it, that could not be used
+ * by one reader cannot be used by the next either, and one loss is listed once.
  */
 void np_notes_move_untold(struct np_notes *to, struct np_notes *from, const struct np_notes *told);
 

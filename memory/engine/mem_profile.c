@@ -893,7 +893,7 @@ int mem_rank_profile(const struct np_run *run, size_t index, const struct mem_ra
 
 	if (rc < 0)
 		return rc;
-	np_notes_move(notes, &detail->notes);
+	np_notes_move_untold(notes, &detail->notes, &run->notes);
 	if (!(detail->has & WANTS))
 		return NP_OK;
 	job.detail = detail;

@@ -11,6 +11,7 @@
 
 #include "npuprof/rank.h"
 #include "npuprof/run.h"
+#include "npuprof/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -115,6 +116,16 @@ static void put_runs(FILE *stream, const struct np_run_page *page)
 	(void)fputc('}', stream);
 }
 
+/* A path may be no UTF-8. */
+static void put_title(FILE *stream, const struct np_run_page *page)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf title = NP_BUF_INIT;
+
+	if (page->title)
+		np_text_safe(&title, page->title, strlen(page->title));
+	put_text(stream, title.text ? title.text : "npuprof");
+}
+
 static void put_place(FILE *stream, const char *name, size_t length, const struct np_run_page *page)
 {
 	if (strncmp(name, "style", length) == 0)
@@ -129,7 +140,7 @@ static void put_place(FILE *stream, const char *name, size_t length, const struc
 	else if (strncmp(name, "language", length) == 0)
 		put_text(stream, page->chinese ? "zh-CN" : "en");
 	else if (strncmp(name, "title", length) == 0)
-		put_text(stream, page->title ? page->title : "npuprof");
+		put_title(stream, page);
 	else
 		put_runs(stream, page);
 }

@@ -383,10 +383,10 @@ bool np_csv_has(const struct np_csv *csv, size_t column)
 	return csv->pick[column].column != NO_COLUMN;
 }
 
-static void count_row(struct np_csv_tally *tally, size_t cells, size_t columns)
+static void count_row(struct np_csv_tally *tally, size_t cells, size_t columns, bool zeros)
 {
 	tally->rows++;
-	tally->short_rows += cells < columns;
+	tally->short_rows += cells < columns || zeros;
 	tally->long_rows += cells > columns;
 }
 
@@ -409,7 +409,8 @@ int np_csv_next(struct np_csv *csv, const struct np_csv_row **ret, struct np_err
 		csv->cell[i] =
 			pick->twin < i ? csv->cell[pick->twin] : cell_at(csv, &cut, pick->column);
 	}
-	count_row(&csv->tally, cut.cells, csv->columns);
+	count_row(&csv->tally, cut.cells, csv->columns,
+		  memchr(csv->window.bytes + csv->at, 0, next - csv->at) != NULL);
 	csv->row.line = csv->line;
 	csv->at = next;
 	csv->line += cut.lines + 1;

@@ -16,6 +16,7 @@
 
 bool detail_time_ok(struct detail_load *load, np_ns start, np_ns end)
 {
+	load->times++;
 	if (vendor_time_ok(start, end))
 		return true;
 	load->impossible_times++;
@@ -191,6 +192,16 @@ void detail_note(struct detail_load *load, const char *path, const char *what, c
 		    reason);
 }
 
+void detail_note_impossible(struct detail_load *load, const char *path, const char *what,
+			    size_t values, size_t rows)
+{
+	if (values > 0)
+		np_note_add(&load->detail->notes, np_note_of_loss(values, rows), load->rank->id,
+			    path, what,
+			    "%zu values of its %zu rows are impossible: they count as unknown",
+			    values, rows);
+}
+
 /* --- operators -------------------------------------------------------------------------------- */
 
 /*
@@ -355,8 +366,9 @@ static void see_serving(struct np_detail *detail)
 static void note_oddities(struct detail_load *load)
 {
 	if (load->impossible_times)
-		np_note_add(&load->detail->notes, NP_NOTE_WARNING, load->rank->id, load->rank->path,
-			    "rows", "%zu have impossible times and were left out",
+		np_note_add(&load->detail->notes,
+			    np_note_of_loss(load->impossible_times, load->times), load->rank->id,
+			    load->rank->path, "rows", "%zu have impossible times and were left out",
 			    load->impossible_times);
 }
 

@@ -3,25 +3,34 @@
 #include "detail_db.h"
 
 #include "npuprof/arena.h"
+#include "npuprof/rank.h"
 #include "npuprof/run.h"
 
-static int scan_rows(struct detail_db *db, struct np_scan *scan, detail_take *take,
-		     struct np_err *problem)
+static int scan_rows(struct detail_db *db, const struct vendor_pick *pick, struct np_scan *scan,
+		     detail_take *take, struct np_err *problem)
 {
 	struct np_batch batch;
+	size_t impossible = 0;
+	size_t rows = 0;
 	int rc = NP_OK;
 
 	while (rc == NP_OK) {
 		rc = np_scan_next(scan, &batch, problem);
-		if (rc < 0 || batch.rows == 0)
+		if (rc < 0)
 			return rc;
+		impossible += batch.rows ? vendor_impossible(pick, scan, &batch)
+					 : vendor_mistyped(pick, scan);
+		if (batch.rows == 0)
+			break;
+		rows += batch.rows;
 		db->about = np_scan_about(scan);
 		for (size_t i = 0; i < batch.rows; i++) {
 			if (take(db, &batch, i) < 0)
 				return np_fail(problem, NP_E_NOMEM, "%s", db->err->text);
 		}
 	}
-	return rc;
+	detail_note_impossible(db->load, np_db_path(db->db), pick->table->name, impossible, rows);
+	return NP_OK;
 }
 
 int detail_each(struct detail_db *db, const struct vendor_pick *pick, detail_take *take)
@@ -33,7 +42,7 @@ int detail_each(struct detail_db *db, const struct vendor_pick *pick, detail_tak
 	if (rc == NP_E_NOTFOUND)
 		return NP_OK;
 	if (rc == NP_OK)
-		rc = scan_rows(db, scan, take, &problem);
+		rc = scan_rows(db, pick, scan, take, &problem);
 	if (rc == NP_E_NOMEM)
 		return np_fail(db->err, NP_E_NOMEM, "%s", problem.text);
 	if (rc < 0)
@@ -70,9 +79,23 @@ static struct detail_text *text_in(struct detail_db *db, struct np_idmap *index,
 	return at == NP_IDMAP_NONE ? NULL : &db->texts.item[at];
 }
 
+/* A name that a row uses and nobody has written down; each is counted once. */
+static void miss(struct detail_db *db, int64_t id)
+{
+	if (vendor_known(id) == NP_UNKNOWN || id == VENDOR_NO_ENUM || id == VENDOR_NO_ENUM + 1 ||
+	    np_idset_has(db->nameless, id))
+		return;
+	if (np_idset_add(db->nameless, id, NULL) == NP_OK)
+		db->nameless_count++;
+}
+
 struct detail_text *detail_find_text(struct detail_db *db, int64_t id)
 {
-	return text_in(db, db->text_index, id);
+	struct detail_text *text = text_in(db, db->text_index, id);
+
+	if (!text)
+		miss(db, id);
+	return text;
 }
 
 struct detail_text detail_text_of(struct detail_db *db, int64_t id)
@@ -165,9 +188,10 @@ static int start(struct detail_db *db)
 	db->counter_index = np_idmap_new();
 	db->launched = np_idset_new();
 	db->stacks = np_idmap_new();
+	db->nameless = np_idset_new();
 	db->kernel_texts = calloc(DETAIL_KERNEL_SLOTS, sizeof(*db->kernel_texts));
 	if (!db->arena || !db->text_index || !db->task_index || !db->kernel_index ||
-	    !db->op_index || !db->task_of || !db->counter_index || !db->launched || !db->stacks ||
+	    !db->op_index || !db->task_of || !db->counter_index || !db->launched || !db->stacks || !db->nameless ||
 	    !db->kernel_texts)
 		return np_fail_nomem(db->err, "a rank");
 	for (size_t i = 0; i < DETAIL_ENUMS; i++) {
@@ -190,6 +214,7 @@ static void finish(struct detail_db *db)
 		np_idmap_free(db->enums[i]);
 	np_idset_free(db->launched);
 	np_idmap_free(db->stacks);
+	np_idset_free(db->nameless);
 	free(db->kernel_texts);
 	np_vec_release(&db->texts);
 	np_vec_release(&db->chains);
@@ -238,6 +263,11 @@ int detail_read_db(struct detail_load *load)
 	rc = read_tables(&db);
 	if (rc == NP_OK && np_db_answered(handle, &problem) < 0)
 		detail_note(load, path, np_file_name(NP_FILE_RANK_DB), problem.text);
+	if (rc == NP_OK && db.nameless_count > 0)
+		np_note_add(&load->detail->notes,
+			    np_note_of_loss(db.nameless_count, db.texts.count), load->rank->id,
+			    path, vendor_string_ids.name, "%zu names that other tables use are not in it",
+			    db.nameless_count);
 	finish(&db);
 	return rc;
 }

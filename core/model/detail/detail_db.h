@@ -76,6 +76,8 @@ struct detail_db {
 	struct np_idset *launched;            /* connections of calls, tasks and operators, */
 	bool launches_known;                  /* once somebody asked */
 	struct np_idmap *stacks;              /* PYTORCH_CALLCHAINS.id → chains */
+	struct np_idset *nameless;            /* ids that STRING_IDS does not have */
+	size_t nameless_count;
 	NP_VEC(np_str) chains;
 	struct np_buf frames; /* of the chain being read */
 	int64_t chain;

@@ -9,6 +9,7 @@
 static int take_frequency(struct detail_db *db, const struct np_batch *batch, size_t row)
 {
 	np_ns time = batch->column[FREQUENCY_TIME].integer[row];
+	int64_t mhz = batch->column[FREQUENCY_MHZ].integer[row];
 	struct np_frequency *sample;
 
 	if (!detail_time_ok(db->load, time, time))
@@ -17,7 +18,7 @@ static int take_frequency(struct detail_db *db, const struct np_batch *batch, si
 	if (!sample)
 		return NP_E_NOMEM;
 	*sample = (struct np_frequency){
-		time, vendor_known(batch->column[FREQUENCY_MHZ].integer[row]),
+		time, mhz > UINT32_MAX ? NP_UNKNOWN : vendor_known(mhz),
 		vendor_device(batch->column[FREQUENCY_DEVICE].integer[row])
 	};
 	return NP_OK;
@@ -41,6 +42,15 @@ static int take_gc(struct detail_db *db, const struct np_batch *batch, size_t ro
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
+/* When something was given back, of what began then; what cannot be is unknown. */
+static np_ns release_of(struct detail_db *db, np_ns alloc, np_ns release)
+{
+	np_ns begin = alloc == NP_UNKNOWN ? release : alloc;
+
+	return release == NP_UNKNOWN || detail_time_ok(db->load, begin, release) ? release
+										 : NP_UNKNOWN;
+}
+
 static int take_memory_op(struct detail_db *db, const struct np_batch *batch, size_t row)
 {
 	np_ns time = batch->column[MEMOP_ALLOC].integer[row];
@@ -54,15 +64,16 @@ static int take_memory_op(struct detail_db *db, const struct np_batch *batch, si
 		return NP_E_NOMEM;
 	*op = (struct np_memory_op){
 		.alloc = time,
-		.release = batch->column[MEMOP_RELEASE].integer[row],
-		.active_release = batch->column[MEMOP_ACTIVE_RELEASE].integer[row],
+		.release = release_of(db, time, batch->column[MEMOP_RELEASE].integer[row]),
+		.active_release =
+			release_of(db, time, batch->column[MEMOP_ACTIVE_RELEASE].integer[row]),
 		.bytes = batch->column[MEMOP_SIZE].integer[row],
-		.allocated_at_alloc = batch->column[MEMOP_ALLOC_ALLOCATED].integer[row],
-		.reserved_at_alloc = batch->column[MEMOP_ALLOC_RESERVED].integer[row],
-		.active_at_alloc = batch->column[MEMOP_ALLOC_ACTIVE].integer[row],
-		.allocated_at_release = batch->column[MEMOP_RELEASE_ALLOCATED].integer[row],
-		.reserved_at_release = batch->column[MEMOP_RELEASE_RESERVED].integer[row],
-		.active_at_release = batch->column[MEMOP_RELEASE_ACTIVE].integer[row],
+		.allocated_at_alloc = vendor_bytes(batch->column[MEMOP_ALLOC_ALLOCATED].integer[row]),
+		.reserved_at_alloc = vendor_bytes(batch->column[MEMOP_ALLOC_RESERVED].integer[row]),
+		.active_at_alloc = vendor_bytes(batch->column[MEMOP_ALLOC_ACTIVE].integer[row]),
+		.allocated_at_release = vendor_bytes(batch->column[MEMOP_RELEASE_ALLOCATED].integer[row]),
+		.reserved_at_release = vendor_bytes(batch->column[MEMOP_RELEASE_RESERVED].integer[row]),
+		.active_at_release = vendor_bytes(batch->column[MEMOP_RELEASE_ACTIVE].integer[row]),
 		.device = vendor_device(batch->column[MEMOP_DEVICE].integer[row]),
 	};
 	return detail_string(db, batch->column[MEMOP_NAME].integer[row], &op->name);
@@ -91,9 +102,9 @@ static int take_record(struct detail_db *db, const struct np_batch *batch, size_
 	point = add_point(db, time, batch->column[RECORD_DEVICE].integer[row]);
 	if (!point)
 		return NP_E_NOMEM;
-	point->allocated = batch->column[RECORD_ALLOCATED].integer[row];
-	point->reserved = batch->column[RECORD_RESERVED].integer[row];
-	point->active = batch->column[RECORD_ACTIVE].integer[row];
+	point->allocated = vendor_bytes(batch->column[RECORD_ALLOCATED].integer[row]);
+	point->reserved = vendor_bytes(batch->column[RECORD_RESERVED].integer[row]);
+	point->active = vendor_bytes(batch->column[RECORD_ACTIVE].integer[row]);
 	db->has_process |=
 		strcmp(detail_text_of(db, batch->column[RECORD_COMPONENT].integer[row]).bytes,
 		       "APP") == 0;
@@ -113,24 +124,28 @@ static int take_process(struct detail_db *db, const struct np_batch *batch, size
 	point = add_point(db, time, batch->column[PROCESS_DEVICE].integer[row]);
 	if (!point)
 		return NP_E_NOMEM;
-	point->reserved = batch->column[PROCESS_HBM].integer[row];
+	point->reserved = vendor_bytes(batch->column[PROCESS_HBM].integer[row]);
 	return detail_intern(db->load, "APP", 3, &point->component);
 }
 
 static int take_module(struct detail_db *db, const struct np_batch *batch, size_t row)
 {
 	np_ns time = batch->column[MODULE_TIME].integer[row];
+	int64_t id = batch->column[MODULE_ID].integer[row];
 	struct np_memory_point *point;
+	char number[24];
 
 	if (!detail_time_ok(db->load, time, time))
 		return NP_OK;
 	point = add_point(db, time, batch->column[MODULE_DEVICE].integer[row]);
 	if (!point)
 		return NP_E_NOMEM;
-	point->reserved = batch->column[MODULE_RESERVED].integer[row];
+	point->reserved = vendor_bytes(batch->column[MODULE_RESERVED].integer[row]);
 	point->module = true;
-	return detail_enum(db, DETAIL_MODULES, batch->column[MODULE_ID].integer[row],
-			   &point->component);
+	if (detail_find_enum(db, DETAIL_MODULES, id))
+		return detail_enum(db, DETAIL_MODULES, id, &point->component);
+	(void)snprintf(number, sizeof(number), "%lld", (long long)id);
+	return detail_intern(db->load, number, strlen(number), &point->component);
 }
 
 static int take_memory_event(struct detail_db *db, const struct np_batch *batch, size_t row)
@@ -148,8 +163,8 @@ static int take_memory_event(struct detail_db *db, const struct np_batch *batch,
 		.time = time,
 		.address = batch->column[MEMORY_EVENT_ADDRESS].integer[row],
 		.bytes = batch->column[MEMORY_EVENT_SIZE].integer[row],
-		.allocated = batch->column[MEMORY_EVENT_ALLOCATED].integer[row],
-		.reserved = batch->column[MEMORY_EVENT_RESERVED].integer[row],
+		.allocated = vendor_bytes(batch->column[MEMORY_EVENT_ALLOCATED].integer[row]),
+		.reserved = vendor_bytes(batch->column[MEMORY_EVENT_RESERVED].integer[row]),
 		.device = vendor_device(batch->column[MEMORY_EVENT_DEVICE].integer[row]),
 	};
 	rc = detail_string(db, batch->column[MEMORY_EVENT_NAME].integer[row], &event->name);

@@ -225,10 +225,14 @@ static int read_rows(struct detail_kernel_table *kernels, const char *path, stru
 		rc = np_fail(problem, NP_E_FORMAT,
 			     "no row has a usable time (was it saved by a spreadsheet?)");
 	else if (rc == NP_OK && kernels->bad_times > 0)
-		np_note_add(&kernels->load->detail->notes, NP_NOTE_WARNING, kernels->load->rank->id,
-			    path, "kernels",
+		np_note_add(&kernels->load->detail->notes,
+			    np_note_of_loss(kernels->bad_times, kernels->rows),
+			    kernels->load->rank->id, path, "kernels",
 			    "%zu of %zu rows have no usable time and were left out",
 			    kernels->bad_times, kernels->rows);
+	else if (rc == NP_OK)
+		detail_note_impossible(kernels->load, path, "kernels",
+				       np_csv_tally(csv)->short_rows, kernels->rows);
 	return rc;
 }
 

@@ -32,6 +32,8 @@ struct detail_load {
 	bool db_used;           /* tasks and calls came from the database: no text repeats them */
 	bool kernels_from_text; /* their connections are in the trace */
 	size_t impossible_times;
+	size_t impossible_values; /* of the text file that is being read */
+	size_t times; /* that were looked at */
 	struct np_numbers settings; /* their names */
 };
 
@@ -88,6 +90,10 @@ struct np_sub_task *detail_add_sub_task_of(struct detail_load *load,
 
 /* Note a file or table that could not be used. */
 void detail_note(struct detail_load *load, const char *path, const char *what, const char *reason);
+
+/* Note how many values of a file, or a table, cannot be; none is nothing to say. */
+void detail_note_impossible(struct detail_load *load, const char *path, const char *what,
+			    size_t values, size_t rows);
 
 /* The operator of the rank with this start and name, or NP_NO_ROW. */
 uint32_t detail_find_op(const struct detail_load *load, np_ns start, np_str name);

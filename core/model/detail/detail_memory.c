@@ -21,19 +21,27 @@ struct memory_file {
 };
 
 static int each_row(struct detail_load *load, const char *path, const struct memory_file *file,
-		    struct np_err *problem)
+		    const char *what, struct np_err *problem)
 {
 	NP_CLEANUP(np_csv_closep) struct np_csv *csv = NULL;
 	const struct np_csv_row *row;
+	uint64_t broken = 0;
 	int rc = vendor_csv_open(path, file->columns, file->count, file->required, &csv, problem);
 
 	while (rc == NP_OK) {
 		rc = np_csv_next(csv, &row, problem);
 		if (rc < 0 || !row)
 			break;
-		if (file->take(load, row->cell) < 0)
+		/* Which cells are missing nobody knows. */
+		if (np_csv_tally(csv)->short_rows > broken)
+			broken = np_csv_tally(csv)->short_rows;
+		else if (file->take(load, row->cell) < 0)
 			rc = np_fail(problem, NP_E_NOMEM, "%s", load->err->text);
 	}
+	if (rc == NP_OK)
+		detail_note_impossible(load, path, what, load->impossible_values + broken,
+				       np_csv_tally(csv)->rows);
+	load->impossible_values = 0;
 	return rc;
 }
 
@@ -46,7 +54,7 @@ static int read_file(struct detail_load *load, const struct memory_file *file, c
 
 	if (!path || !detail_wants(load, file->section))
 		return NP_OK;
-	rc = each_row(load, path, file, &problem);
+	rc = each_row(load, path, file, what, &problem);
 	if (rc == NP_E_NOMEM)
 		return np_fail(load->err, NP_E_NOMEM, "%s", problem.text);
 	if (rc < 0)
@@ -56,18 +64,38 @@ static int read_file(struct detail_load *load, const struct memory_file *file, c
 	return NP_OK;
 }
 
-static np_ns time_of(struct np_slice cell)
+/* An empty cell says nothing; another that is no time is damage. */
+static np_ns time_of(struct detail_load *load, struct np_slice cell)
 {
 	np_ns time;
 
-	if (!np_text_to_scaled(cell.bytes, cell.length, 3, &time) || time < -NP_NS_MAX ||
-	    time > NP_NS_MAX)
-		return NP_UNKNOWN;
-	return time;
+	if (np_text_to_scaled(cell.bytes, cell.length, 3, &time) && time >= 0 && time <= NP_NS_MAX)
+		return time;
+	load->impossible_values += !np_csv_missing(cell);
+	return NP_UNKNOWN;
 }
 
-/* Of what all write in KB. */
-static const struct np_slice no_cell;
+/* Likewise of bytes that a component held. */
+static int64_t bytes_of(struct detail_load *load, struct np_slice mb, struct np_slice kb)
+{
+	int64_t bytes = vendor_bytes(vendor_memory_bytes(mb, kb));
+
+	load->impossible_values +=
+		bytes == NP_UNKNOWN && (!np_csv_missing(mb) || !np_csv_missing(kb));
+	return bytes;
+}
+
+/* What an operator took: some rows say of a release how much it gave back. */
+static int64_t size_of(struct detail_load *load, struct np_slice kb)
+{
+	int64_t bytes = vendor_memory_bytes((struct np_slice){ 0 }, kb);
+
+	if (bytes != NP_UNKNOWN && bytes >= -NP_MOST_BYTES && bytes <= NP_MOST_BYTES)
+		return bytes;
+	load->impossible_values += !np_csv_missing(kb);
+	return NP_UNKNOWN;
+}
+
 
 /* "NPU:4" */
 static int32_t device_of(struct np_slice cell)
@@ -87,21 +115,21 @@ static int take_op(struct detail_load *load, const struct np_slice *cell)
 	if (!op)
 		return NP_E_NOMEM;
 	*op = (struct np_memory_op){
-		.alloc = time_of(cell[OPERATOR_ALLOC]),
-		.release = time_of(cell[OPERATOR_RELEASE]),
-		.active_release = time_of(cell[OPERATOR_ACTIVE_RELEASE]),
-		.bytes = vendor_memory_bytes(no_cell, cell[OPERATOR_SIZE_KB]),
-		.allocated_at_alloc = vendor_memory_bytes(cell[OPERATOR_ALLOC_ALLOCATED_MB],
+		.alloc = time_of(load, cell[OPERATOR_ALLOC]),
+		.release = time_of(load, cell[OPERATOR_RELEASE]),
+		.active_release = time_of(load, cell[OPERATOR_ACTIVE_RELEASE]),
+		.bytes = size_of(load, cell[OPERATOR_SIZE_KB]),
+		.allocated_at_alloc = bytes_of(load, cell[OPERATOR_ALLOC_ALLOCATED_MB],
 							  cell[OPERATOR_ALLOC_ALLOCATED_KB]),
-		.reserved_at_alloc = vendor_memory_bytes(cell[OPERATOR_ALLOC_RESERVED_MB],
+		.reserved_at_alloc = bytes_of(load, cell[OPERATOR_ALLOC_RESERVED_MB],
 							 cell[OPERATOR_ALLOC_RESERVED_KB]),
-		.active_at_alloc = vendor_memory_bytes(cell[OPERATOR_ALLOC_ACTIVE_MB],
+		.active_at_alloc = bytes_of(load, cell[OPERATOR_ALLOC_ACTIVE_MB],
 						       cell[OPERATOR_ALLOC_ACTIVE_KB]),
-		.allocated_at_release = vendor_memory_bytes(cell[OPERATOR_RELEASE_ALLOCATED_MB],
+		.allocated_at_release = bytes_of(load, cell[OPERATOR_RELEASE_ALLOCATED_MB],
 							    cell[OPERATOR_RELEASE_ALLOCATED_KB]),
-		.reserved_at_release = vendor_memory_bytes(cell[OPERATOR_RELEASE_RESERVED_MB],
+		.reserved_at_release = bytes_of(load, cell[OPERATOR_RELEASE_RESERVED_MB],
 							   cell[OPERATOR_RELEASE_RESERVED_KB]),
-		.active_at_release = vendor_memory_bytes(cell[OPERATOR_RELEASE_ACTIVE_MB],
+		.active_at_release = bytes_of(load, cell[OPERATOR_RELEASE_ACTIVE_MB],
 							 cell[OPERATOR_RELEASE_ACTIVE_KB]),
 		.device = device_of(cell[OPERATOR_DEVICE]),
 	};
@@ -111,7 +139,7 @@ static int take_op(struct detail_load *load, const struct np_slice *cell)
 
 static int add_point(struct detail_load *load, const struct np_slice *cell, bool module)
 {
-	np_ns time = time_of(cell[COMPONENT_TIME]);
+	np_ns time = time_of(load, cell[COMPONENT_TIME]);
 	struct np_memory_point *point;
 
 	if (time == NP_UNKNOWN) {
@@ -123,11 +151,11 @@ static int add_point(struct detail_load *load, const struct np_slice *cell, bool
 		return NP_E_NOMEM;
 	*point = (struct np_memory_point){
 		.time = time,
-		.allocated = vendor_memory_bytes(cell[COMPONENT_ALLOCATED_MB],
+		.allocated = bytes_of(load, cell[COMPONENT_ALLOCATED_MB],
 						 cell[COMPONENT_ALLOCATED_KB]),
-		.reserved = vendor_memory_bytes(cell[COMPONENT_RESERVED_MB],
+		.reserved = bytes_of(load, cell[COMPONENT_RESERVED_MB],
 						cell[COMPONENT_RESERVED_KB]),
-		.active = vendor_memory_bytes(cell[COMPONENT_ACTIVE_MB], cell[COMPONENT_ACTIVE_KB]),
+		.active = bytes_of(load, cell[COMPONENT_ACTIVE_MB], cell[COMPONENT_ACTIVE_KB]),
 		.device = device_of(cell[COMPONENT_DEVICE]),
 		.module = module
 	};
@@ -160,7 +188,7 @@ static int take_static(struct detail_load *load, const struct np_slice *cell)
 	struct np_static_memory row = { .graph = number_of(cell[STATIC_GRAPH]),
 					.begin = number_of(cell[STATIC_BEGIN]),
 					.end = number_of(cell[STATIC_END]),
-					.bytes = vendor_memory_bytes(no_cell, cell[STATIC_SIZE_KB]),
+					.bytes = size_of(load, cell[STATIC_SIZE_KB]),
 					.device =
 						device == NP_UNKNOWN ? -1 : vendor_device(device) };
 	struct np_static_memory *added;

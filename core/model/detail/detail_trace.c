@@ -573,6 +573,7 @@ static void forget_events(struct detail_trace *trace)
 	trace->sub_tasks.count = 0;
 	trace->unknown_lanes = false;
 	trace->load->impossible_times = 0;
+	trace->load->times = 0;
 }
 
 static int read_files(struct detail_trace *trace, struct np_err *problem)

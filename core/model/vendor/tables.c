@@ -232,7 +232,9 @@ static const struct np_scan_column gc_columns[GC_COLUMNS] = {
 	[GC_THREAD] = { "globalTid", NP_SCAN_INTEGER, NP_OPTIONAL },
 };
 
-const struct vendor_table vendor_gc_record = TABLE("GC_RECORD", gc_columns);
+const struct vendor_table vendor_gc_record =
+	CHECKED("GC_RECORD", gc_columns, .times = VENDOR_BIT(GC_START) | VENDOR_BIT(GC_END),
+		.always = VENDOR_BIT(GC_START) | VENDOR_BIT(GC_END));
 
 /* --- the device ------------------------------------------------------------------------------ */
 
@@ -291,7 +293,9 @@ static const struct np_scan_column frequency_columns[FREQUENCY_COLUMNS] = {
 	[FREQUENCY_DEVICE] = { "deviceId", NP_SCAN_INTEGER, NP_OPTIONAL },
 };
 
-const struct vendor_table vendor_aicore_freq = TABLE("AICORE_FREQ", frequency_columns);
+const struct vendor_table vendor_aicore_freq =
+	CHECKED("AICORE_FREQ", frequency_columns, .times = VENDOR_BIT(FREQUENCY_TIME),
+		.small = VENDOR_BIT(FREQUENCY_MHZ), .always = VENDOR_BIT(FREQUENCY_TIME));
 
 static const struct np_scan_column overlap_columns[OVERLAP_COLUMNS] = {
 	[OVERLAP_START] = { "startNs", NP_SCAN_INTEGER, NP_REQUIRED },
@@ -383,7 +387,8 @@ static const struct np_scan_column record_columns[RECORD_COLUMNS] = {
 
 const struct vendor_table vendor_memory_record =
 	CHECKED("MEMORY_RECORD", record_columns, .times = VENDOR_BIT(RECORD_TIME),
-		.sizes = VENDOR_BIT(RECORD_ALLOCATED) | VENDOR_BIT(RECORD_RESERVED),
+		.sizes = VENDOR_BIT(RECORD_ALLOCATED) | VENDOR_BIT(RECORD_RESERVED) |
+			 VENDOR_BIT(RECORD_ACTIVE),
 		.small = VENDOR_BIT(RECORD_COMPONENT),
 		.always = VENDOR_BIT(RECORD_TIME) | VENDOR_BIT(RECORD_COMPONENT));
 
@@ -402,7 +407,15 @@ static const struct np_scan_column memop_columns[MEMOP_COLUMNS] = {
 	[MEMOP_DEVICE] = { "deviceId", NP_SCAN_INTEGER, NP_OPTIONAL },
 };
 
-const struct vendor_table vendor_op_memory = TABLE("OP_MEMORY", memop_columns);
+/* Some rows know only their release; sizes of some are negative. */
+const struct vendor_table vendor_op_memory = CHECKED(
+	"OP_MEMORY", memop_columns,
+	.times = VENDOR_BIT(MEMOP_ALLOC) | VENDOR_BIT(MEMOP_RELEASE) |
+		 VENDOR_BIT(MEMOP_ACTIVE_RELEASE),
+	.sizes = VENDOR_BIT(MEMOP_ALLOC_ALLOCATED) | VENDOR_BIT(MEMOP_ALLOC_RESERVED) |
+		 VENDOR_BIT(MEMOP_ALLOC_ACTIVE) | VENDOR_BIT(MEMOP_RELEASE_ALLOCATED) |
+		 VENDOR_BIT(MEMOP_RELEASE_RESERVED) | VENDOR_BIT(MEMOP_RELEASE_ACTIVE),
+	.small = VENDOR_BIT(MEMOP_NAME));
 
 static const struct np_scan_column memory_event_columns[MEMORY_EVENT_COLUMNS] = {
 	[MEMORY_EVENT_NAME] = { "operatorName", NP_SCAN_INTEGER, NP_OPTIONAL },
@@ -416,7 +429,10 @@ static const struct np_scan_column memory_event_columns[MEMORY_EVENT_COLUMNS] = 
 	[MEMORY_EVENT_DEVICE] = { "deviceId", NP_SCAN_INTEGER, NP_OPTIONAL },
 };
 
-const struct vendor_table vendor_npu_op_mem = TABLE("NPU_OP_MEM", memory_event_columns);
+const struct vendor_table vendor_npu_op_mem =
+	CHECKED("NPU_OP_MEM", memory_event_columns, .times = VENDOR_BIT(MEMORY_EVENT_TIME),
+		.sizes = VENDOR_BIT(MEMORY_EVENT_ALLOCATED) | VENDOR_BIT(MEMORY_EVENT_RESERVED),
+		.always = VENDOR_BIT(MEMORY_EVENT_TIME));
 
 static const struct np_scan_column process_columns[PROCESS_COLUMNS] = {
 	[PROCESS_TIME] = { "timestampNs", NP_SCAN_INTEGER, NP_OPTIONAL },

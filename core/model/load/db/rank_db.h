@@ -121,6 +121,7 @@ struct rank_db {
 	struct rank_db_recent recent_kernels[RANK_DB_RECENT]; /* of kernel_index */
 	struct rank_db_recent recent_calls[RANK_DB_RECENT];   /* of call_index */
 	struct np_idmap *modules;    /* NPU_MODULE_MEM.moduleId → np_str, while that is read */
+	size_t modules_nameless;     /* rows of those that have none */
 	struct rank_db_marks *marks; /* while operators are read from mstx marks */
 	bool ops_marked;             /* they are */
 	NP_VEC(int64_t) op_ids;      /* until they are sorted */

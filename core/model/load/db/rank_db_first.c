@@ -336,6 +336,12 @@ int rank_db_read_loading(struct rank_db *load)
 			rank_db_look(load, &of_names, names, &batch);
 		if (rc < 0 || batch.rows == 0)
 			break;
+		for (size_t i = 0; i < batch.rows; i++) {
+			int64_t name = batch.column[TORCH_NAME].integer[i];
+
+			if (np_idmap_get(load->text_index, name) == NP_IDMAP_NONE)
+				miss(load, name);
+		}
 		rc = take_loading(load, &batch, times);
 	}
 	return rank_db_try(load, &vendor_pytorch_api, rc);

@@ -118,6 +118,7 @@ static int take_module(struct rank_db *load, const struct np_batch *batch, size_
 
 	if (held.component != NP_IDMAP_NONE)
 		return memory_hold(load->rank, &held, load->err);
+	load->modules_nameless++;
 	(void)snprintf(name, sizeof(name), MEMORY_MODULE "%lld", (long long)id);
 	return hold(load, name, &held);
 }
@@ -140,6 +141,11 @@ static int read_modules(struct rank_db *load)
 		rc = rank_db_try_each(load, &rows, take_module);
 	np_idmap_free(load->modules);
 	load->modules = NULL;
+	if (rc == NP_OK && load->modules_nameless > 0)
+		np_note_add(&load->rank->notes, NP_NOTE_WARNING, load->rank->id,
+			    np_db_path(load->db), vendor_enum_module.name,
+			    "%zu names that other tables use are not in it",
+			    load->modules_nameless);
 	return rc;
 }
 

@@ -329,6 +329,12 @@ static int read_rows(struct kernel_table *load)
 			break;
 		rc = take_row(load, row->cell);
 	}
+	if (rc == NP_OK && load->bad_times == 0 && np_csv_tally(csv)->short_rows > 0)
+		np_note_add(&load->rank->notes,
+			    np_note_of_loss(np_csv_tally(csv)->short_rows, load->rows),
+			    load->rank->id, load->capture.path, "kernels",
+			    "%zu values of its %zu rows are impossible: they count as unknown",
+			    (size_t)np_csv_tally(csv)->short_rows, load->rows);
 	if (rc == NP_OK && load->rows == 0)
 		rc = np_fail(load->capture.err, NP_E_NOTFOUND, "'%s' has no rows: it was cut short",
 			     load->capture.path);

@@ -143,15 +143,17 @@ static void what_was_told_of_a_file_is_not_told_again(void **state)
 
 	(void)state;
 	np_note_add(&told, NP_NOTE_SKIPPED, 3, "r3/kernels", "kernels", "no times");
-	np_note_add(&from, NP_NOTE_SKIPPED, 3, "r3/kernels", "details",
+	np_note_add(&from, NP_NOTE_SKIPPED, 3, "r3/kernels", "kernels",
 		    "no times; used instead: …");
+	np_note_add(&from, NP_NOTE_SKIPPED, 3, "r3/kernels", "sizes", "they are negative");
 	np_note_add(&from, NP_NOTE_SKIPPED, 4, "r3/kernels", "kernels", "no times");
 	np_note_add(&from, NP_NOTE_WARNING, 3, "r3/memory", "memory", "no sizes");
 	np_notes_move_untold(&to, &from, &told);
 	assert_int_equal(from.list.count, 0);
-	assert_int_equal(to.list.count, 2);
-	assert_int_equal(to.list.item[0].rank, 4);
-	assert_string_equal(to.list.item[1].path, "r3/memory");
+	assert_int_equal(to.list.count, 3);
+	assert_string_equal(to.list.item[0].what, "sizes");
+	assert_int_equal(to.list.item[1].rank, 4);
+	assert_string_equal(to.list.item[2].path, "r3/memory");
 	np_notes_release(&told);
 	np_notes_release(&to);
 }
