@@ -201,7 +201,10 @@ expect 'it fits' test "$(grep -v 'npuprof advisor' "$work/stdout" | wc -L)" -le 
 behaviour 'a view that was not recorded is said to be missing, and the rest is there'
 run "$npuprof" compare --view module "$work/base" "$work/slow"
 expect_exit 3
-expect_stdout_says 'view module: not everything it needs was recorded' 'regression'
+expect_stdout_says 'not used: view module' 'not everything it needs was recorded' 'regression'
+run "$npuprof" compare --view module -f json "$work/base" "$work/slow"
+expect_exit 3
+expect_stdout_has '"what": "view module", "reason": "not everything it needs was recorded"'
 
 behaviour 'the number of threads changes nothing, and the inputs stay as they are'
 before=$(snapshot "$work/base")

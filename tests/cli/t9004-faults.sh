@@ -72,6 +72,13 @@ run env TMPDIR="$work" python3 "$faults" "$NPUPROF_BUILD" -j2 --commands --every
 expect_exit 0
 expect_stdout_has '; 0 wrong'
 
+behaviour 'what only they read is not silent either: memory, clocks, calls of the framework'
+those=
+[[ -z ${NP_FAULTS_UNBOUND:-} ]] || those='.*(years|released-before|zeros)'
+run env TMPDIR="$work" python3 "$faults" "$NPUPROF_BUILD" -j2 --commands --only "^detail/$those"
+expect_exit 0
+expect_stdout_has '; 0 wrong'
+
 behaviour 'the test would see a loss that nobody says'
 mkdir "$work/lying"
 cat >"$work/lying/npuprof" <<'END'

@@ -33,7 +33,8 @@ FORMS = {'db': ['--format', 'db'], 'analysis': ['--format', 'db'], 'text': ['--f
          'msprof-text': ['--format', 'msprof-text'], 'mindspore-text': ['--format', 'mindspore-text'],
          'msmonitor': ['--format', 'msmonitor'], 'msmonitor-jsonl': ['--format', 'msmonitor-jsonl']}
 COMMANDS = {'info': ['info', '-f', 'json', '-d'], 'whatif': ['whatif', '-f', 'json', '-d'], 'advisor': ['advisor', '-f', 'json', '-d'],
-            'memory': ['memory', '-f', 'json', '-d']}
+            'memory': ['memory', '-f', 'json', '-d'],
+            'compare': ['compare', '-f', 'json', '--view', 'kernel,kernel-type,communication,api,operator,memory', '{sound}']}
 
 # Sums: what is lost makes them smaller, never larger.
 SUMS = {'computing_ns', 'communication_ns', 'overlapped_ns', 'bytes', 'moved_bytes', 'elapsed_ns', 'ops', 'time_ns', 'peak_bytes', 'reserved_bytes'}
@@ -114,6 +115,7 @@ class Bench:
         self.extra = extra
         self.sound = {}
         self.truth = {}
+        self.others_truth = {}
 
     @staticmethod
     def bound():
@@ -145,6 +147,9 @@ class Bench:
             raise SystemExit('the sound run %s cannot be analysed: %s' % (form, err))
         self.sound[form] = (root, os.path.relpath(rank_dir, root))
         self.truth[form] = (status, json.loads(out))
+        for name in COMMANDS if self.extra else ():
+            status, out, _ = self.other(name, form, root)
+            self.others_truth[form, name] = (status, json.loads(out) if is_json(out) else {})
 
     @staticmethod
     def rank_dir(root):
@@ -178,18 +183,24 @@ class Bench:
         stdout = stdout.replace(target.root.encode(), self.sound[fault.form][0].encode())
         complaints, how, notes = judge(fault, self.truth[fault.form], status, stdout, err)
         if self.extra:
-            complaints += self.others(target.root, status)
+            complaints += self.others(fault, target.root, status)
         if state(target.root) != before:
             complaints.append('the input was changed')
         shutil.rmtree(target.root, ignore_errors=True)
         shutil.rmtree(out, ignore_errors=True)
         return complaints, how, notes
 
-    def others(self, root, cluster):
-        """The other commands on the same damage: they neither crash nor hide what cluster says."""
+    def other(self, name, form, root):
+        sound = self.sound[form][0]
+        status, out, err = self.run([word.format(sound=sound) for word in COMMANDS[name]] + [root])
+        return status, out.replace(root.encode(), sound.encode()), err
+
+    def others(self, fault, root, cluster):
+        """The other commands on the same damage: they neither crash nor hide what cluster says, and say what changes their answer."""
         found = []
-        for name, words in COMMANDS.items():
-            status, out, err = self.run(words + [root])
+        for name in COMMANDS:
+            status, out, err = self.other(name, fault.form, root)
+            true_status, true = self.others_truth[fault.form, name]
             if status not in (0, 1, 3):
                 found.append('%s ends with %s: %s' % (name, status, err[-300:]))
             elif status != 1 and not is_json(out):
@@ -198,7 +209,35 @@ class Bench:
                 found.append('%s ends with 0 where cluster ends with %s' % (name, cluster))
             elif status == 1 and not err.strip():
                 found.append('%s fails without a word' % name)
+            elif status == true_status and status != 1 and name != 'info' and fault.expect == 'said' and not err.strip() and \
+                    not every_note(json.loads(out)) - every_note(true) and answer_of(json.loads(out)) != answer_of(true):
+                found.append('%s has another answer and says nothing' % name)
         return found
+
+
+def every_note(doc):
+    """All that is said in an answer, wherever it stands."""
+    if isinstance(doc, list):
+        return set().union(*map(every_note, doc))
+    if not isinstance(doc, dict):
+        return set()
+    found = set()
+    for key, value in doc.items():
+        if key in ('skipped', 'warnings', 'withheld', 'coverage', 'unknown') and isinstance(value, list):
+            found |= {json.dumps(row, sort_keys=True) for row in value}
+        else:
+            found |= every_note(value)
+    return found
+
+
+def answer_of(doc):
+    """An answer without what differs from run to run, or follows from the size of files."""
+    if isinstance(doc, list):
+        return [answer_of(each) for each in doc]
+    if not isinstance(doc, dict):
+        return doc
+    leave = ('elapsed_ns', 'timings', 'fingerprint', 'outputs', 'path') + (('bytes',) if 'sources' in doc else ())
+    return {key: answer_of(value) for key, value in doc.items() if key not in leave}
 
 
 def is_json(text):

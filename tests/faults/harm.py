@@ -115,7 +115,8 @@ MAY_BE_NONE = {'TASK.taskType', 'TASK.streamId', 'COMPUTE_TASK_INFO.opType', 'CO
                'COMMUNICATION_OP.count', 'COMMUNICATION_OP.dataType', 'COMMUNICATION_OP.opType',
                'COMMUNICATION_TASK_INFO.size', 'COMMUNICATION_TASK_INFO.srcRank', 'COMMUNICATION_TASK_INFO.dstRank',
                'COMMUNICATION_TASK_INFO.transportType', 'COMMUNICATION_TASK_INFO.taskType', 'COMMUNICATION_TASK_INFO.opId',
-               'MEMORY_RECORD.totalAllocated', 'MEMORY_RECORD.totalReserved', 'PYTORCH_API.name'}
+               'MEMORY_RECORD.totalAllocated', 'MEMORY_RECORD.totalReserved', 'PYTORCH_API.name', 'PYTORCH_API.connectionId',
+               'CONNECTION_IDS.connectionId'}
 # Columns that older versions do not have.
 MAY_BE_ABSENT = MAY_BE_NONE | {'TASK.deviceId', 'MEMORY_RECORD.timestamp'}
 
@@ -515,7 +516,40 @@ def odd_faults():
     yield Fault('odd/text/trace-twice', 'text', lambda t: t.bytes(r'trace_view\.json', lambda d: json.dumps(json.loads(d) * 2).encode()))
 
 
-FAMILIES = [db_values, db_tables, analysis_values, file_bytes, text_values, json_values, gz_faults, name_faults, odd_faults]
+def detail_faults():
+    """What only memory, advisor, compare and report read, and cluster hardly looks at."""
+    for name, sql in (
+            ('record-petabytes', 'UPDATE MEMORY_RECORD SET totalReserved = 900000000000000000 WHERE rowid = 5'),
+            ('record-negative', 'UPDATE MEMORY_RECORD SET totalAllocated = -totalAllocated'),
+            ('record-years-on', 'UPDATE MEMORY_RECORD SET timestamp = timestamp + 86400000000000000 WHERE rowid = 5'),
+            ('record-dropped', 'DROP TABLE MEMORY_RECORD'),
+            ('operators-of-text', "UPDATE OP_MEMORY SET size = 'x' WHERE rowid % 2 = 0"),
+            ('operators-before-1970', 'UPDATE OP_MEMORY SET allocationTime = -1'),
+            ('operators-without-times', "UPDATE OP_MEMORY SET allocationTime = 'x'"),
+            ('operators-released-before', 'UPDATE OP_MEMORY SET releaseTime = allocationTime - 5'),
+            ('operators-released-in-1970', 'UPDATE OP_MEMORY SET releaseTime = 1 WHERE rowid = 2'),
+            ('operators-released-never', 'UPDATE OP_MEMORY SET releaseTime = 9000000000000000000'),
+            ('operators-nameless', 'UPDATE OP_MEMORY SET name = 999999'),
+            ('operators-total', 'UPDATE OP_MEMORY SET allocationTotalReserved = -5 WHERE rowid = 2'),
+            ('operators-dropped', 'DROP TABLE OP_MEMORY'),
+            ('modules-nameless', 'DROP TABLE ENUM_MODULE'),
+            ('clock-negative', 'UPDATE AICORE_FREQ SET freq = -5'),
+            ('clock-of-light', 'UPDATE AICORE_FREQ SET freq = 90000000000'),
+            ('clock-without-times', "UPDATE AICORE_FREQ SET timestampNs = 'x'"),
+            ('calls-nameless', 'UPDATE PYTORCH_API SET name = 999999'),
+            ('calls-too-long', 'UPDATE PYTORCH_API SET endNs = 9000000000000000000 WHERE rowid % 9 = 0'),
+            ('shapes-nameless', 'UPDATE COMPUTE_TASK_INFO SET inputShapes = 99999999')):
+        yield Fault('detail/db/' + name, 'db', lambda t, s=sql: t.sql(DB, s))
+    for column in ('Size(KB)', 'Allocation Time(us)', 'Release Time(us)', 'Allocation Total Reserved(MB)'):
+        for value in ('nan', '1e400', 'broken', '9' * 40):
+            yield Fault('detail/text/operator_memory.csv:%s/%s' % (column, value), 'text',
+                        lambda t, c=set_cell(column, value, 'all'): t.bytes(r'operator_memory\.csv', c))
+    for name in ('operator_memory.csv', 'npu_module_mem.csv', 'memory_record.csv', 'kernel_details.csv'):
+        yield Fault('detail/text/%s/short-row' % name, 'text', lambda t, n=name: t.bytes(re.escape(n), CSV_SHAPES['short-row'][1]))
+        yield Fault('detail/text/%s/zeros' % name, 'text', lambda t, n=name: t.bytes(re.escape(n), overwrite(0.6, bytes(20))))
+
+
+FAMILIES = [db_values, db_tables, analysis_values, file_bytes, text_values, json_values, gz_faults, name_faults, odd_faults, detail_faults]
 
 
 def all_faults():

@@ -17,7 +17,7 @@
 bool detail_time_ok(struct detail_load *load, np_ns start, np_ns end)
 {
 	load->times++;
-	if (vendor_time_ok(start, end))
+	if (vendor_time_ok(start, end) && start >= load->session.begin && end <= load->session.end)
 		return true;
 	load->impossible_times++;
 	return false;
@@ -382,6 +382,7 @@ int np_detail_load(const struct np_run *run, size_t index, unsigned wants, struc
 		.source = &run->sources.item[index],
 		.run_strings = run->strings,
 		.wants = complete(wants),
+		.session = VENDOR_ANY_TIME,
 		.asked = complete(wants),
 		.err = err ? err : &own,
 	};

@@ -79,11 +79,16 @@ static struct detail_text *text_in(struct detail_db *db, struct np_idmap *index,
 	return at == NP_IDMAP_NONE ? NULL : &db->texts.item[at];
 }
 
+/* Does it stand for something, and not for nothing? */
+static bool is_number(int64_t id)
+{
+	return vendor_known(id) != NP_UNKNOWN && id != VENDOR_NO_ENUM && id != VENDOR_NO_ENUM + 1;
+}
+
 /* A name that a row uses and nobody has written down; each is counted once. */
 static void miss(struct detail_db *db, int64_t id)
 {
-	if (vendor_known(id) == NP_UNKNOWN || id == VENDOR_NO_ENUM || id == VENDOR_NO_ENUM + 1 ||
-	    np_idset_has(db->nameless, id))
+	if (!is_number(id) || np_idset_has(db->nameless, id))
 		return;
 	if (np_idset_add(db->nameless, id, NULL) == NP_OK)
 		db->nameless_count++;
@@ -146,28 +151,49 @@ static int take_enum(struct detail_db *db, const struct np_batch *batch, size_t 
 			 batch->column[ENUM_NAME].text[row]);
 }
 
+static const struct vendor_pick enum_tables[DETAIL_ENUMS] = {
+	[DETAIL_DATA_TYPES] = { &vendor_enum_data_type, 0, 0 },
+	[DETAIL_LINKS] = { &vendor_enum_link, 0, 0 },
+	[DETAIL_TRANSPORTS] = { &vendor_enum_transport, 0, 0 },
+	[DETAIL_RDMA_TYPES] = { &vendor_enum_rdma, 0, 0 },
+	[DETAIL_API_TYPES] = { &vendor_enum_api, 0, 0 },
+	[DETAIL_MODULES] = { &vendor_enum_module, 0, 0 },
+};
+
 static int read_enums(struct detail_db *db)
 {
-	static const struct vendor_pick tables[DETAIL_ENUMS] = {
-		[DETAIL_DATA_TYPES] = { &vendor_enum_data_type, 0, 0 },
-		[DETAIL_LINKS] = { &vendor_enum_link, 0, 0 },
-		[DETAIL_TRANSPORTS] = { &vendor_enum_transport, 0, 0 },
-		[DETAIL_RDMA_TYPES] = { &vendor_enum_rdma, 0, 0 },
-		[DETAIL_API_TYPES] = { &vendor_enum_api, 0, 0 },
-		[DETAIL_MODULES] = { &vendor_enum_module, 0, 0 },
-	};
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < DETAIL_ENUMS && rc == NP_OK; i++) {
 		db->reading_enum = i;
-		rc = detail_each(db, &tables[i], take_enum);
+		rc = detail_each(db, &enum_tables[i], take_enum);
 	}
 	return rc;
 }
 
+/* Numbers and texts that rows use, and no table has. */
+static void note_nameless(struct detail_db *db, const char *path)
+{
+	static const char reason[] = "%zu names that other tables use are not in it";
+	struct np_notes *notes = &db->detail->notes;
+
+	if (db->nameless_count > 0)
+		np_note_add(notes, np_note_of_loss(db->nameless_count, db->texts.count),
+			    db->load->rank->id, path, vendor_string_ids.name, reason,
+			    db->nameless_count);
+	for (size_t i = 0; i < DETAIL_ENUMS; i++) {
+		if (db->unnamed[i] > 0)
+			np_note_add(notes, NP_NOTE_WARNING, db->load->rank->id, path,
+				    enum_tables[i].table->name, reason, db->unnamed[i]);
+	}
+}
+
 struct detail_text *detail_find_enum(struct detail_db *db, enum detail_enums table, int64_t id)
 {
-	return text_in(db, db->enums[table], id);
+	struct detail_text *text = text_in(db, db->enums[table], id);
+
+	db->unnamed[table] += !text && is_number(id);
+	return text;
 }
 
 int detail_enum(struct detail_db *db, enum detail_enums table, int64_t id, np_str *ret)
@@ -191,8 +217,8 @@ static int start(struct detail_db *db)
 	db->nameless = np_idset_new();
 	db->kernel_texts = calloc(DETAIL_KERNEL_SLOTS, sizeof(*db->kernel_texts));
 	if (!db->arena || !db->text_index || !db->task_index || !db->kernel_index ||
-	    !db->op_index || !db->task_of || !db->counter_index || !db->launched || !db->stacks || !db->nameless ||
-	    !db->kernel_texts)
+	    !db->op_index || !db->task_of || !db->counter_index || !db->launched || !db->stacks ||
+	    !db->nameless || !db->kernel_texts)
 		return np_fail_nomem(db->err, "a rank");
 	for (size_t i = 0; i < DETAIL_ENUMS; i++) {
 		db->enums[i] = np_idmap_new();
@@ -224,10 +250,20 @@ static void finish(struct detail_db *db)
 	np_arena_free(db->arena);
 }
 
+static int take_session(struct detail_db *db, const struct np_batch *batch, size_t row)
+{
+	vendor_session_times(batch->column[SESSION_START].integer[row],
+			     batch->column[SESSION_END].integer[row], &db->load->session);
+	return NP_OK;
+}
+
 static int read_tables(struct detail_db *db)
 {
 	int rc = start(db);
 
+	if (rc == NP_OK)
+		rc = detail_each(db, &(const struct vendor_pick){ &vendor_session, 0, 0 },
+				 take_session);
 	if (rc == NP_OK)
 		rc = detail_each(db, &(const struct vendor_pick){ &vendor_string_ids, 0, 0 },
 				 take_string);
@@ -261,13 +297,12 @@ int detail_read_db(struct detail_load *load)
 	db.db = handle;
 	load->db_used = np_db_has_rows(handle, vendor_task.name);
 	rc = read_tables(&db);
+	/* What comes from other files was recorded at another time, perhaps. */
+	load->session = VENDOR_ANY_TIME;
 	if (rc == NP_OK && np_db_answered(handle, &problem) < 0)
 		detail_note(load, path, np_file_name(NP_FILE_RANK_DB), problem.text);
-	if (rc == NP_OK && db.nameless_count > 0)
-		np_note_add(&load->detail->notes,
-			    np_note_of_loss(db.nameless_count, db.texts.count), load->rank->id,
-			    path, vendor_string_ids.name, "%zu names that other tables use are not in it",
-			    db.nameless_count);
+	if (rc == NP_OK)
+		note_nameless(&db, path);
 	finish(&db);
 	return rc;
 }

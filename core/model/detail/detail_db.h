@@ -78,6 +78,7 @@ struct detail_db {
 	struct np_idmap *stacks;              /* PYTORCH_CALLCHAINS.id → chains */
 	struct np_idset *nameless;            /* ids that STRING_IDS does not have */
 	size_t nameless_count;
+	size_t unnamed[DETAIL_ENUMS]; /* rows with a number that has no name there */
 	NP_VEC(np_str) chains;
 	struct np_buf frames; /* of the chain being read */
 	int64_t chain;

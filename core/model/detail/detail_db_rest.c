@@ -17,10 +17,9 @@ static int take_frequency(struct detail_db *db, const struct np_batch *batch, si
 	sample = np_vec_add(&db->detail->frequency, db->err);
 	if (!sample)
 		return NP_E_NOMEM;
-	*sample = (struct np_frequency){
-		time, mhz > UINT32_MAX ? NP_UNKNOWN : vendor_known(mhz),
-		vendor_device(batch->column[FREQUENCY_DEVICE].integer[row])
-	};
+	*sample = (struct np_frequency){ time, mhz > UINT32_MAX ? NP_UNKNOWN : vendor_known(mhz),
+					 vendor_device(
+						 batch->column[FREQUENCY_DEVICE].integer[row]) };
 	return NP_OK;
 }
 
@@ -68,11 +67,14 @@ static int take_memory_op(struct detail_db *db, const struct np_batch *batch, si
 		.active_release =
 			release_of(db, time, batch->column[MEMOP_ACTIVE_RELEASE].integer[row]),
 		.bytes = batch->column[MEMOP_SIZE].integer[row],
-		.allocated_at_alloc = vendor_bytes(batch->column[MEMOP_ALLOC_ALLOCATED].integer[row]),
+		.allocated_at_alloc =
+			vendor_bytes(batch->column[MEMOP_ALLOC_ALLOCATED].integer[row]),
 		.reserved_at_alloc = vendor_bytes(batch->column[MEMOP_ALLOC_RESERVED].integer[row]),
 		.active_at_alloc = vendor_bytes(batch->column[MEMOP_ALLOC_ACTIVE].integer[row]),
-		.allocated_at_release = vendor_bytes(batch->column[MEMOP_RELEASE_ALLOCATED].integer[row]),
-		.reserved_at_release = vendor_bytes(batch->column[MEMOP_RELEASE_RESERVED].integer[row]),
+		.allocated_at_release =
+			vendor_bytes(batch->column[MEMOP_RELEASE_ALLOCATED].integer[row]),
+		.reserved_at_release =
+			vendor_bytes(batch->column[MEMOP_RELEASE_RESERVED].integer[row]),
 		.active_at_release = vendor_bytes(batch->column[MEMOP_RELEASE_ACTIVE].integer[row]),
 		.device = vendor_device(batch->column[MEMOP_DEVICE].integer[row]),
 	};

@@ -117,7 +117,7 @@ static bool times_of(const struct np_slice *cell, np_ns *start, np_ns *end)
 	return np_text_to_scaled(cell[KERNELS_START].bytes, cell[KERNELS_START].length, 3, start) &&
 	       np_text_to_scaled(cell[KERNELS_DURATION].bytes, cell[KERNELS_DURATION].length, 3,
 				 &duration) &&
-	       duration >= 0 && !__builtin_add_overflow(*start, duration, end);
+	       *start >= 0 && duration >= 0 && !__builtin_add_overflow(*start, duration, end);
 }
 
 static int texts_of(struct detail_load *load, const struct np_slice *cell, struct np_kernel *kernel)

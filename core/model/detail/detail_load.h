@@ -31,9 +31,10 @@ struct detail_load {
 	bool waits_known;       /* the file has the vendor's wait of each kernel */
 	bool db_used;           /* tasks and calls came from the database: no text repeats them */
 	bool kernels_from_text; /* their connections are in the trace */
+	struct np_span session; /* times that rows can have */
 	size_t impossible_times;
-	size_t impossible_values; /* of the text file that is being read */
-	size_t times; /* that were looked at */
+	size_t impossible_values;   /* of the text file that is being read */
+	size_t times;               /* that were looked at */
 	struct np_numbers settings; /* their names */
 };
 

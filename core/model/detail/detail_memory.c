@@ -96,7 +96,6 @@ static int64_t size_of(struct detail_load *load, struct np_slice kb)
 	return NP_UNKNOWN;
 }
 
-
 /* "NPU:4" */
 static int32_t device_of(struct np_slice cell)
 {
@@ -120,17 +119,17 @@ static int take_op(struct detail_load *load, const struct np_slice *cell)
 		.active_release = time_of(load, cell[OPERATOR_ACTIVE_RELEASE]),
 		.bytes = size_of(load, cell[OPERATOR_SIZE_KB]),
 		.allocated_at_alloc = bytes_of(load, cell[OPERATOR_ALLOC_ALLOCATED_MB],
-							  cell[OPERATOR_ALLOC_ALLOCATED_KB]),
+					       cell[OPERATOR_ALLOC_ALLOCATED_KB]),
 		.reserved_at_alloc = bytes_of(load, cell[OPERATOR_ALLOC_RESERVED_MB],
-							 cell[OPERATOR_ALLOC_RESERVED_KB]),
+					      cell[OPERATOR_ALLOC_RESERVED_KB]),
 		.active_at_alloc = bytes_of(load, cell[OPERATOR_ALLOC_ACTIVE_MB],
-						       cell[OPERATOR_ALLOC_ACTIVE_KB]),
+					    cell[OPERATOR_ALLOC_ACTIVE_KB]),
 		.allocated_at_release = bytes_of(load, cell[OPERATOR_RELEASE_ALLOCATED_MB],
-							    cell[OPERATOR_RELEASE_ALLOCATED_KB]),
+						 cell[OPERATOR_RELEASE_ALLOCATED_KB]),
 		.reserved_at_release = bytes_of(load, cell[OPERATOR_RELEASE_RESERVED_MB],
-							   cell[OPERATOR_RELEASE_RESERVED_KB]),
+						cell[OPERATOR_RELEASE_RESERVED_KB]),
 		.active_at_release = bytes_of(load, cell[OPERATOR_RELEASE_ACTIVE_MB],
-							 cell[OPERATOR_RELEASE_ACTIVE_KB]),
+					      cell[OPERATOR_RELEASE_ACTIVE_KB]),
 		.device = device_of(cell[OPERATOR_DEVICE]),
 	};
 	return detail_intern(load, cell[OPERATOR_NAME].bytes, cell[OPERATOR_NAME].length,
@@ -149,16 +148,15 @@ static int add_point(struct detail_load *load, const struct np_slice *cell, bool
 	point = np_vec_add(&load->detail->memory_curve, load->err);
 	if (!point)
 		return NP_E_NOMEM;
-	*point = (struct np_memory_point){
-		.time = time,
-		.allocated = bytes_of(load, cell[COMPONENT_ALLOCATED_MB],
-						 cell[COMPONENT_ALLOCATED_KB]),
-		.reserved = bytes_of(load, cell[COMPONENT_RESERVED_MB],
-						cell[COMPONENT_RESERVED_KB]),
-		.active = bytes_of(load, cell[COMPONENT_ACTIVE_MB], cell[COMPONENT_ACTIVE_KB]),
-		.device = device_of(cell[COMPONENT_DEVICE]),
-		.module = module
-	};
+	*point = (struct np_memory_point){ .time = time,
+					   .allocated = bytes_of(load, cell[COMPONENT_ALLOCATED_MB],
+								 cell[COMPONENT_ALLOCATED_KB]),
+					   .reserved = bytes_of(load, cell[COMPONENT_RESERVED_MB],
+								cell[COMPONENT_RESERVED_KB]),
+					   .active = bytes_of(load, cell[COMPONENT_ACTIVE_MB],
+							      cell[COMPONENT_ACTIVE_KB]),
+					   .device = device_of(cell[COMPONENT_DEVICE]),
+					   .module = module };
 	return detail_intern(load, cell[COMPONENT_NAME].bytes, cell[COMPONENT_NAME].length,
 			     &point->component);
 }

@@ -198,7 +198,8 @@ static const struct np_scan_column torch_columns[TORCH_COLUMNS] = {
 
 const struct vendor_table vendor_pytorch_api = CHECKED(
 	"PYTORCH_API", torch_columns, .times = VENDOR_BIT(TORCH_START) | VENDOR_BIT(TORCH_END),
-	.small = VENDOR_BIT(TORCH_NAME), .always = VENDOR_BIT(TORCH_START) | VENDOR_BIT(TORCH_END));
+	.small = VENDOR_BIT(TORCH_NAME), .ids = VENDOR_BIT(TORCH_CONNECTION),
+	.always = VENDOR_BIT(TORCH_START) | VENDOR_BIT(TORCH_END));
 
 static const struct np_scan_column chain_columns[CHAIN_COLUMNS] = {
 	[CHAIN_ID] = { "id", NP_SCAN_INTEGER, NP_REQUIRED },
@@ -408,14 +409,14 @@ static const struct np_scan_column memop_columns[MEMOP_COLUMNS] = {
 };
 
 /* Some rows know only their release; sizes of some are negative. */
-const struct vendor_table vendor_op_memory = CHECKED(
-	"OP_MEMORY", memop_columns,
-	.times = VENDOR_BIT(MEMOP_ALLOC) | VENDOR_BIT(MEMOP_RELEASE) |
-		 VENDOR_BIT(MEMOP_ACTIVE_RELEASE),
-	.sizes = VENDOR_BIT(MEMOP_ALLOC_ALLOCATED) | VENDOR_BIT(MEMOP_ALLOC_RESERVED) |
-		 VENDOR_BIT(MEMOP_ALLOC_ACTIVE) | VENDOR_BIT(MEMOP_RELEASE_ALLOCATED) |
-		 VENDOR_BIT(MEMOP_RELEASE_RESERVED) | VENDOR_BIT(MEMOP_RELEASE_ACTIVE),
-	.small = VENDOR_BIT(MEMOP_NAME));
+const struct vendor_table vendor_op_memory =
+	CHECKED("OP_MEMORY", memop_columns,
+		.times = VENDOR_BIT(MEMOP_ALLOC) | VENDOR_BIT(MEMOP_RELEASE) |
+			 VENDOR_BIT(MEMOP_ACTIVE_RELEASE),
+		.sizes = VENDOR_BIT(MEMOP_ALLOC_ALLOCATED) | VENDOR_BIT(MEMOP_ALLOC_RESERVED) |
+			 VENDOR_BIT(MEMOP_ALLOC_ACTIVE) | VENDOR_BIT(MEMOP_RELEASE_ALLOCATED) |
+			 VENDOR_BIT(MEMOP_RELEASE_RESERVED) | VENDOR_BIT(MEMOP_RELEASE_ACTIVE),
+		.small = VENDOR_BIT(MEMOP_NAME));
 
 static const struct np_scan_column memory_event_columns[MEMORY_EVENT_COLUMNS] = {
 	[MEMORY_EVENT_NAME] = { "operatorName", NP_SCAN_INTEGER, NP_OPTIONAL },

@@ -8,6 +8,7 @@
  * Both readers, load/ and detail/, ask here.
  */
 
+#include "npuprof/spans.h"
 #include "npuprof/strtab.h"
 
 /*
@@ -40,6 +41,21 @@ static inline bool vendor_time_ok(np_ns start, np_ns end)
 {
 	return start >= -NP_NS_MAX && end <= NP_NS_MAX && start <= end &&
 	       end - start <= NP_LONGEST_NS;
+}
+
+/* Clocks are set while one collects, but not by so much. */
+#define VENDOR_SESSION_MARGIN ((np_ns)12 * 3600 * 1000000000)
+#define VENDOR_ANY_TIME       ((struct np_span){ -NP_NS_MAX, NP_NS_MAX })
+
+/* Times that a session which was recorded from `start` to `end` can have; as it was if that says
+ * nothing. Some versions write when it ended as 0. */
+static inline void vendor_session_times(np_ns start, np_ns end, struct np_span *ret)
+{
+	if (start <= VENDOR_SESSION_MARGIN || start > NP_NS_MAX - NP_LONGEST_NS)
+		return;
+	ret->begin = start - VENDOR_SESSION_MARGIN;
+	ret->end =
+		(vendor_time_ok(start, end) ? end : start + NP_LONGEST_NS) + VENDOR_SESSION_MARGIN;
 }
 
 /* Nothing moves 100 TB in a second: a size of which its task would have is damage. */

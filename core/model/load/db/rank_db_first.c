@@ -195,20 +195,10 @@ static int take_host(struct rank_db *load, const struct np_batch *batch, size_t 
 	return rc;
 }
 
-/* Clocks are set while one collects, but not by so much. */
-#define SESSION_MARGIN ((np_ns)12 * 3600 * 1000000000)
-
 static int take_session(struct rank_db *load, const struct np_batch *batch, size_t row)
 {
-	np_ns start = batch->column[SESSION_START].integer[row];
-	np_ns end = batch->column[SESSION_END].integer[row];
-
-	/* Some versions write when it ended as 0. */
-	if (start <= SESSION_MARGIN || start > NP_NS_MAX - NP_LONGEST_NS)
-		return NP_OK;
-	load->session.begin = start - SESSION_MARGIN;
-	load->session.end =
-		(vendor_time_ok(start, end) ? end : start + NP_LONGEST_NS) + SESSION_MARGIN;
+	vendor_session_times(batch->column[SESSION_START].integer[row],
+			     batch->column[SESSION_END].integer[row], &load->session);
 	return NP_OK;
 }
 
@@ -221,7 +211,7 @@ int rank_db_read_metadata(struct rank_db *load)
 
 	if (rc == NP_OK)
 		rc = rank_db_try_each(load, &hosts, take_host);
-	load->session = (struct np_span){ -NP_NS_MAX, NP_NS_MAX };
+	load->session = VENDOR_ANY_TIME;
 	if (rc == NP_OK)
 		rc = rank_db_try_each(load, &session, take_session);
 	return rc;

@@ -237,7 +237,8 @@ static int take_row(struct kernel_table *load, const struct np_slice *cell)
 			       &task.start) ||
 	    !np_text_to_scaled(cell[KERNELS_DURATION].bytes, cell[KERNELS_DURATION].length, 3,
 			       &duration) ||
-	    duration < 0 || __builtin_add_overflow(task.start, duration, &task.end)) {
+	    task.start < 0 || duration < 0 ||
+	    __builtin_add_overflow(task.start, duration, &task.end)) {
 		load->bad_times++;
 		return NP_OK;
 	}

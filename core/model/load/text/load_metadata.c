@@ -182,8 +182,11 @@ static int read_document(struct np_rank *rank, const char *path, const char *wha
 
 	if (!path)
 		return NP_OK;
-	if (np_json_read_file(path, NP_METADATA_MAX_BYTES, ret, &problem) == NP_OK)
-		return NP_OK;
+	if (np_json_read_file(path, NP_METADATA_MAX_BYTES, ret, &problem) == NP_OK) {
+		if (np_json_type(*ret) == NP_JSON_OBJECT)
+			return NP_OK;
+		(void)np_fail(&problem, NP_E_FORMAT, "'%s' is no JSON object", path);
+	}
 	if (problem.code == NP_E_NOMEM)
 		return np_fail(err, NP_E_NOMEM, "%s", problem.text);
 	np_note_add(&rank->notes, NP_NOTE_SKIPPED, rank->id, path, what, "%s", problem.text);
