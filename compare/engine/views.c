@@ -600,7 +600,8 @@ static void note_missing(struct comparison *comparison, const struct cmp_views *
 			continue;
 		np_buf_printf(&what, "view %s", cmp_view_names[view]);
 		np_note_add(&run->notes, NP_NOTE_SKIPPED, NP_NO_RANK, run->roots.item[0],
-			    what.text ? what.text : "view", "not everything it needs was recorded");
+			    what.text ? what.text : cmp_view_names[view],
+			    "not everything it needs was recorded");
 	}
 }
 
