@@ -15,6 +15,7 @@
 #include "npuprof/run.h"
 #include "npuprof/run_history.h"
 #include "npuprof/say.h"
+#include "npuprof/text.h"
 
 /* What the history has unless somebody names the job. */
 #define JOB "default"
@@ -142,14 +143,14 @@ static const struct np_opt_group groups[] = {
 
 static void offer_actions(struct np_buf *words)
 {
-	np_buf_add(words, " add list trend effects advise judge prune export");
+	np_buf_add(words, " add list trend effects advise judge remove prune export");
 }
 
 static const struct np_opt_operand operand = {
 	.option = { .kind = NP_OPT_LIST,
 		    .fill = NP_FILL_DIRECTORY,
 		    .offer = offer_actions,
-		    .value = "add|list|trend|effects|advise|judge|prune|export",
+		    .value = "add|list|trend|effects|advise|judge|remove|prune|export",
 		    .offset = offsetof(struct history_options, words) },
 	.least = 1,
 	.most = NP_OPERANDS_ANY,
@@ -160,15 +161,15 @@ static int cmd_history(int argc, const char *const *argv);
 const struct np_cmd np_cmd_history = {
 	.name = "history",
 	.topic = "Analysing a run",
-	.synopsis = "[options] add|list|trend|effects|advise|judge|prune|export [DIR...]",
+	.synopsis = "[options] add|list|trend|effects|advise|judge|remove|prune|export [DIR...]",
 	.summary = "runs over time: what changed when, which machine is slow in whatever role",
 	.about =
 		"add analyses the run in DIR... and keeps what is left of it in a store; a run is in it "
-		"once. list shows the runs, trend the course of a figure and when it changed, effects "
+		"once, and adding it again with --job or --label says something else of it. list shows the runs, trend the course of a figure and when it changed, effects "
 		"what roles and what machines cause, over runs in which ranks were placed differently; "
 		"advise says which hosts or devices to drain first. judge tells whether the run in DIR... "
-		"is as usual, and gates on it. prune removes old runs, export "
-		"prints all that is kept as JSON, or CSV of the ranks.",
+		"is as usual, and gates on it. remove takes runs out by their numbers, prune removes old ones, "
+		"export prints all that is kept as JSON, or CSV of the ranks.",
 	.run = cmd_history,
 	.options = { .groups = groups, .count = NP_COUNT(groups), .operand = &operand },
 	.statuses = NP_EXITS_GATE,
@@ -182,35 +183,61 @@ static int failed(const struct np_err *err)
 
 /* --- add ------------------------------------------------------------------------------------- */
 
-static int say_added(const struct history_options *options, const struct hist_store *entry,
-		     int64_t id, bool known)
+static int put_added(const struct history_options *options, const struct hist_added *added)
 {
-	struct np_buf buf = NP_BUF_INIT;
 	struct np_jsonout out;
 	struct np_err err = NP_ERR_INIT;
 	int rc;
 
-	if (options->common.format == NP_OUTPUT_JSON) {
-		np_jsonout_init(&out, np_output_stream());
-		np_jsonout_object(&out, NULL);
-		np_jsonout_text(&out, "schema", "npuprof.history/1");
-		np_jsonout_text(&out, "action", "add");
-		np_jsonout_text(&out, "store", options->store);
-		np_jsonout_integer(&out, "run", id);
-		np_jsonout_bool(&out, "known", known);
-		np_jsonout_end(&out);
-		rc = np_jsonout_finish(&out, &err);
-		np_jsonout_release(&out);
-		return rc == NP_OK ? 0 : failed(&err);
-	}
-	if (known)
-		np_say(&buf, "run {1}: it is in {2} already\n", NP_SAID_INT(id),
+	np_jsonout_init(&out, np_output_stream());
+	np_jsonout_object(&out, NULL);
+	np_jsonout_text(&out, "schema", "npuprof.history/1");
+	np_jsonout_text(&out, "action", "add");
+	np_jsonout_text(&out, "store", options->store);
+	np_jsonout_integer(&out, "run", added->id);
+	np_jsonout_bool(&out, "known", added->known);
+	np_jsonout_integer(&out, "replaces_run", added->replaces);
+	np_jsonout_end(&out);
+	rc = np_jsonout_finish(&out, &err);
+	np_jsonout_release(&out);
+	return rc == NP_OK ? 0 : failed(&err);
+}
+
+static int say_added(const struct history_options *options, const struct hist_store *entry,
+		     const struct hist_added *added)
+{
+	struct np_buf buf = NP_BUF_INIT;
+
+	if (options->common.format == NP_OUTPUT_JSON)
+		return put_added(options, added);
+	if (added->same)
+		np_say(&buf, "run {1}: this capture is in {2} already, from other files\n",
+		       NP_SAID_INT(added->id), NP_SAID_TEXT(options->store));
+	else if (added->known)
+		np_say(&buf, "run {1}: it is in {2} already\n", NP_SAID_INT(added->id),
 		       NP_SAID_TEXT(options->store));
 	else
-		np_say(&buf, "run {1}: {2} ranks, step {3}, added to {4}\n", NP_SAID_INT(id),
+		np_say(&buf, "run {1}: {2} ranks, step {3}, added to {4}\n", NP_SAID_INT(added->id),
 		       NP_SAID_INT(entry->runs.item[0].ranks),
 		       NP_SAID_TIME(entry->runs.item[0].step), NP_SAID_TEXT(options->store));
+	if (added->replaces != NP_UNKNOWN)
+		np_say(&buf, "  in place of run {1}, which lacked ranks of this capture\n",
+		       NP_SAID_INT(added->replaces));
+	if (added->known && options->job)
+		np_say(&buf, "  its job is {1}\n", NP_SAID_TEXT(options->job));
+	if (added->known && options->labels.count > 0)
+		np_say(&buf, "  its labels are changed\n");
 	return np_output_release(&buf);
+}
+
+/* Of a run that is there, what is said with it this time holds. */
+static int rename_known(const struct history_options *options, const struct hist_added *added,
+			struct np_err *err)
+{
+	return added->known && (options->job || options->labels.count > 0)
+		       ? hist_store_rename(options->store, added->id, options->job,
+					   options->labels.item, options->labels.count, err)
+		       : NP_OK;
 }
 
 static int make_entry(const struct history_options *options, const struct np_analysis *analysis,
@@ -245,19 +272,20 @@ static int add(void *context)
 	NP_CLEANUP(hist_store_freep) struct hist_store *entry = NULL;
 	struct np_run *run = NULL;
 	struct np_err err = NP_ERR_INIT;
+	struct hist_added added = { .id = NP_UNKNOWN, .replaces = NP_UNKNOWN };
 	char fingerprint[17] = "";
-	int64_t id = NP_UNKNOWN;
-	bool known = false;
 	int status;
 	int rc = prepare_found(&options->common, &options->picks, &run, &err);
 
 	if (rc == NP_OK) {
 		np_run_fingerprint(run, fingerprint);
-		rc = hist_store_find(options->store, fingerprint, &id, &err);
+		rc = hist_store_find(options->store, fingerprint, &added.id, &err);
 	}
-	if (rc == NP_OK && id != NP_UNKNOWN) {
+	if (rc == NP_OK && added.id != NP_UNKNOWN) {
 		np_run_free(run);
-		return say_added(options, NULL, id, true);
+		added.known = true;
+		rc = rename_known(options, &added, &err);
+		return rc == NP_OK ? say_added(options, NULL, &added) : failed(&err);
 	}
 	if (rc == NP_OK)
 		rc = prepare_loaded(&options->common, run, &err);
@@ -268,11 +296,13 @@ static int add(void *context)
 	if (rc == NP_OK)
 		rc = make_entry(options, analysis, &entry, &err);
 	if (rc == NP_OK)
-		rc = hist_store_add(options->store, entry, &id, &known, &err);
+		rc = hist_store_add(options->store, entry, &added, &err);
+	if (rc == NP_OK)
+		rc = rename_known(options, &added, &err);
 	if (rc < 0)
 		return failed(&err);
 	prepare_say_notes(&options->common, &analysis->run->notes, NULL);
-	status = say_added(options, entry, id, known);
+	status = say_added(options, entry, &added);
 	return status != 0 ? status : prepare_status(&options->common, analysis->run);
 }
 
@@ -318,7 +348,8 @@ static int select_earlier(const struct hist_store *store,
 {
 	const struct hist_choice choice = { .job = question->job,
 					    .labels = question->labels,
-					    .label_count = question->label_count };
+					    .label_count = question->label_count,
+					    .like = &entry->runs.item[0] };
 	const char *itself = hist_text(entry, entry->runs.item[0].fingerprint);
 	size_t kept = 0;
 	int rc = hist_select(store, &choice, ret, err);
@@ -326,8 +357,7 @@ static int select_earlier(const struct hist_store *store,
 	for (size_t i = 0; rc == NP_OK && i < ret->runs.count; i++) {
 		const struct hist_run *run = &store->runs.item[ret->runs.item[i]];
 
-		if (run->ranks == entry->runs.item[0].ranks &&
-		    strcmp(hist_text(store, run->fingerprint), itself) != 0)
+		if (strcmp(hist_text(store, run->fingerprint), itself) != 0)
 			ret->runs.item[kept++] = ret->runs.item[i];
 	}
 	if (rc == NP_OK)
@@ -552,6 +582,37 @@ static int prune(const struct history_options *options)
 	return np_output_release(&buf);
 }
 
+/* Runs by their numbers, as `list` shows them. */
+static int remove_runs(const struct history_options *options)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_buf buf = NP_BUF_INIT;
+	size_t count = options->words.count - 1;
+	int64_t *ids = calloc(count + 1, sizeof(*ids));
+	int rc = ids ? NP_OK : np_fail_nomem(&err, "options");
+
+	for (size_t i = 0; i < count && rc == NP_OK; i++) {
+		const char *word = options->words.item[i + 1];
+
+		if (!np_text_to_int(word, strlen(word), &ids[i]))
+			rc = np_fail(
+				&err, NP_E_USAGE,
+				"remove takes the numbers of runs, as list shows them, not '%s'",
+				word);
+	}
+	if (rc == NP_OK && count == 0)
+		rc = np_fail(&err, NP_E_USAGE, "%s",
+			     "remove takes the numbers of runs, as list shows them");
+	if (rc == NP_OK)
+		rc = hist_store_remove(options->store, ids, count, &err);
+	free(ids);
+	if (rc < 0)
+		return failed(&err);
+	np_say(&buf, "{1} runs were removed from {2}\n", NP_SAID_INT((int64_t)count),
+	       NP_SAID_TEXT(options->store));
+	return np_output_release(&buf);
+}
+
 struct action {
 	const char *name;
 	int (*show)(const struct history_options *options, struct history_report *report,
@@ -640,6 +701,8 @@ static int take_dirs(struct history_options *options)
 	bool reads = strcmp(options->words.item[0], "add") == 0 ||
 		     strcmp(options->words.item[0], "judge") == 0;
 
+	if (strcmp(options->words.item[0], "remove") == 0)
+		return 0;
 	if (!reads && options->words.count > 1)
 		return np_cmd_usage(&np_cmd_history,
 				    "only add and judge take a directory, not '%s'",
@@ -677,13 +740,15 @@ static int history(struct history_options *options)
 		return run_phases(options, judge);
 	if (strcmp(name, "prune") == 0)
 		return prune(options);
+	if (strcmp(name, "remove") == 0)
+		return remove_runs(options);
 	for (size_t i = 0; i < NP_COUNT(actions); i++) {
 		if (strcmp(actions[i].name, name) == 0)
 			return run_look(options, &actions[i]);
 	}
 	return np_cmd_usage(&np_cmd_history,
 			    "unknown action '%s'; it is one of add, list, trend, effects, advise, "
-			    "judge, prune or export",
+			    "judge, remove, prune or export",
 			    name);
 }
 

@@ -375,11 +375,11 @@ static int keep(struct watch *watch, struct known_window *known, const char *nam
 {
 	const struct np_watch_options *options = watch->options;
 	struct watch_line line = { .store = entry, .window = name, .replaces = known->run };
+	struct hist_added added;
 	const struct hist_arrival arrival = { .name = name,
 					      .replaces = known->run,
 					      .keep = options->keep < 0 ? KEEP : options->keep };
-	bool is_known = false;
-	int rc = hist_store_add_window(watch->store, entry, &arrival, &line.id, &is_known, err);
+	int rc = hist_store_add_window(watch->store, entry, &arrival, &added, err);
 
 	/* Others may add to the history while this one waits. */
 	np_lock_release_all();
@@ -390,9 +390,9 @@ static int keep(struct watch *watch, struct known_window *known, const char *nam
 		hist_store_free(entry);
 		return rc;
 	}
-	watch->analysed += !is_known;
-	known->run = line.id;
-	rc = tell(watch, &line, true, is_known, err);
+	watch->analysed += !added.known;
+	known->run = line.id = added.id;
+	rc = tell(watch, &line, true, added.known, err);
 	watch->line = line;
 	return rc == NP_OK ? write_metrics(watch, err) : rc;
 }

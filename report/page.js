@@ -997,14 +997,21 @@ function drawHistory() {
   const words = (each) => `${T("run")} ${each.run}, ${day(each)}: ${time(each.ns)}` + Object.entries(each.labels || {}).map(([name, value]) => `; ${name}=${value}`).join("");
   image.append(sv("text", { x: left - 8, y: y(most) + 4, "text-anchor": "end" }, time(most)), sv("text", { x: left - 8, y: y(least) + 4, "text-anchor": "end" }, time(least)),
     sv("text", { x: left, y: height - 6 }, day(history.series[0])), sv("text", { x: width - 20, y: height - 6, "text-anchor": "end" }, day(history.series[values.length - 1])));
-  const starts = [0, ...history.changes.map((change) => history.series.findIndex((each) => each.run === change.run))];
-  const levels = history.changes.length ? [history.changes[0].before_ns, ...history.changes.map((change) => change.after_ns)] : [];
-  levels.forEach((level, i) => image.append(sv("line", { class: "ideal", x1: x(starts[i]), x2: x(i + 1 < starts.length ? starts[i + 1] : values.length - 1), y1: y(level), y2: y(level) })));
+  const place = (run) => history.series.findIndex((each) => each.run === run);
+  const steps = history.changes.filter((change) => change.kind !== "gradual");
+  const starts = [0, ...steps.map((change) => place(change.run))];
+  const bounds = [0, ...history.changes.flatMap((change) => [place(change.run), place(change.until_run)]), values.length - 1];
+  const level = (x1, x2, y1, y2) => image.append(sv("line", { class: "ideal", x1: x(x1), x2: x(x2), y1: y(y1), y2: y(y2) }));
+  history.changes.forEach((change, i) => {
+    level(bounds[2 * i], bounds[2 * i + 1], change.before_ns, change.before_ns);
+    if (change.kind === "gradual") level(bounds[2 * i + 1], bounds[2 * i + 2], change.before_ns, change.after_ns);
+    if (i + 1 === history.changes.length) level(bounds[2 * i + 2], bounds[2 * i + 3], change.after_ns, change.after_ns);
+  });
   history.series.forEach((each, i) => image.append(clickable(sv("circle", { class: "mark c-compute-3", cx: x(i), cy: y(each.ns), r: starts.includes(i) && i > 0 ? 6 : 3, "data-ns": each.ns }, sv("title", {}, words(each))), () => showCard(T("History"), note(words(each))))));
   const box = chart("history", values.length, history.series);
   box.append(image);
   section("history", T("History"), note(history.changes.length
-    ? history.changes.map((change) => `${T("run")} ${change.run} (${day(change)}): ${time(change.before_ns)} → ${time(change.after_ns)}, ${change.ratio > 1 ? "+" : "−"}${figures(100 * Math.abs(change.ratio - 1))}${NBSP}%`).join("; ") + "."
+    ? history.changes.map((change) => `${T("run")} ${change.run}${change.kind === "gradual" ? "–" + change.until_run : ""} (${day(change)}): ${time(change.before_ns)} → ${time(change.after_ns)}, ${change.ratio > 1 ? "+" : "−"}${figures(100 * Math.abs(change.ratio - 1))}${NBSP}%`).join("; ") + "."
     : T("The step did not change over these runs.")), box);
 }
 

@@ -8,14 +8,19 @@
  * When a series changed
  * =====================
  *
- * For every place at which it might be cut the ranks of the values before it are compared with
- * those after it (Mann and Whitney); the largest difference counts. How large it is by chance is
- * found by shuffling the series itself, always in the same way: the error rate is that of the
- * test, whatever the values are distributed like, as long as one run does not depend on the run
- * before it. Where there is a change, both parts are asked again.
+ * The mean of the values before any cut is compared with that of those behind it; the largest
+ * difference counts, with values that are far off pulled in. How large it is by chance is found by
+ * shuffling the series itself, always in the same way: the error rate is that of the test,
+ * whatever the values are distributed like. Where no cut stands out, values that left for a while
+ * and came back are looked for in the same way, as a change that was reverted leaves them. Where
+ * there is a change, its parts are asked again.
+ *
+ * Runs are often like the run before them: the same commit is run again, the same machines are
+ * given out for a week. So much fewer are they worth; how much is taken from what the levels leave.
  *
  * The first run after a change is the first that is clearly nearer to what came after it than to
- * what was before: a run between the two is not blamed.
+ * what was before: a run between the two is not blamed. Where a line describes the runs better
+ * than levels do, no run is blamed at all: the change is gradual.
  */
 
 /* Of a series in which nothing changed, so many are said to have a change. */
@@ -24,11 +29,17 @@
 /* So many runs on either side, at least; what changed later than that is not known yet. */
 #define HIST_CHANGE_LEAST 4
 
+/* Fewer runs have too few orders to tell chance from a change with that error. */
+#define HIST_CHANGE_RUNS 12
+
 struct hist_change {
-	size_t at;     /* the first value after it */
-	double before; /* medians of the parts on either side, up to the next changes */
-	double after;
+	size_t at;     /* the first value after it; of a gradual one the first value of all */
+	size_t until;  /* the last value of a gradual change, else the same as `at` */
+	double before; /* medians of the parts on either side, up to the next changes; of a gradual
+			*/
+	double after;  /* change the ends of the line */
 	double chance; /* of a difference at least as large where nothing changed */
+	bool gradual;
 };
 
 struct hist_changes {

@@ -51,10 +51,23 @@ static int no_run(const struct hist_store *store, struct np_err *err)
 		       store->runs.count > 0 ? jobs.text : "none");
 }
 
+/* Of so many ranks one may be missing. */
+#define ONE_OF 8
+
+static bool is_of_size(const struct hist_run *run, const struct hist_run *like)
+{
+	int64_t fewer = llabs(run->ranks - like->ranks);
+
+	if (run->world == NP_UNKNOWN || like->world == NP_UNKNOWN)
+		return fewer == 0;
+	return run->world == like->world && fewer * ONE_OF <= like->ranks;
+}
+
 int hist_select(const struct hist_store *store, const struct hist_choice *choice,
 		struct hist_selection *ret, struct np_err *err)
 {
 	struct hist_selection found = { 0 };
+	const struct hist_run *like;
 	size_t newest = SIZE_MAX;
 	size_t skip = 0;
 
@@ -71,14 +84,15 @@ int hist_select(const struct hist_store *store, const struct hist_choice *choice
 	if (newest == SIZE_MAX)
 		return no_run(store, err);
 	found.job = hist_text(store, store->runs.item[newest].job);
-	found.ranks = store->runs.item[newest].ranks;
+	like = choice->like ? choice->like : &store->runs.item[newest];
+	found.ranks = like->ranks;
 	for (size_t i = 0; i < store->runs.count; i++) {
 		const struct hist_run *run = &store->runs.item[i];
 		uint32_t *slot;
 
 		if (!fits(store, choice, i) || run->job != store->runs.item[newest].job)
 			continue;
-		if (run->ranks != found.ranks) {
+		if (!is_of_size(run, like)) {
 			found.others++;
 			continue;
 		}

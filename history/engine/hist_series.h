@@ -11,14 +11,18 @@ struct hist_choice {
 	const char *job;           /* NULL: that of the newest run */
 	const char *const *labels; /* "name=value": runs that have all of them */
 	size_t label_count;
-	int64_t last; /* the newest so many; 0: all */
+	int64_t last;                /* the newest so many; 0: all */
+	const struct hist_run *like; /* runs of the size of this one; NULL: of the newest */
 };
 
-/* Runs of one job with as many ranks as the newest of them, by time. */
+/*
+ * Runs of one job and one size, by time. Of jobs that are as large as each other, those of which a
+ * few ranks more or fewer were used are of one size, too.
+ */
 struct hist_selection {
 	NP_VEC(uint32_t) runs; /* index in the store */
 	const char *job;
-	int64_t ranks;
+	int64_t ranks; /* of the newest, or of the run that they are to be like */
 	size_t others; /* of the job, with another number of ranks */
 };
 

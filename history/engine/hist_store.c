@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "npuprof/buf.h"
 #include "npuprof/db.h"
 #include "npuprof/idmap.h"
 #include "npuprof/lock.h"
@@ -530,6 +531,14 @@ struct known {
 	int64_t format;
 	int64_t last; /* the largest that was ever given */
 	int64_t same; /* the one with the fingerprint; NP_UNKNOWN */
+	bool at_once; /* another of the job began within a minute */
+};
+
+/* What is looked for in it. */
+struct store_wanted {
+	const char *fingerprint; /* NULL: nothing */
+	const char *job;         /* NULL: nobody asks whether another began at the same time */
+	np_ns captured;
 };
 
 /* Numbers of windows are not used again, whether their runs are there or not. */
@@ -550,11 +559,27 @@ static int look_at_windows(struct known *known, struct np_err *err)
 	return rc;
 }
 
-static int look(const char *path, const char *fingerprint, struct known *ret, struct np_err *err)
+/* The rank that began first may be one of those that came later. */
+#define TOGETHER_NS INT64_C(60000000000)
+
+static bool began_together(np_ns one, np_ns other)
+{
+	return one != NP_UNKNOWN && other != NP_UNKNOWN && llabs(one - other) < TOGETHER_NS;
+}
+
+static bool is_text(const struct np_scan_text *text, const char *words)
+{
+	return text->bytes && words && strcmp(text->bytes, words) == 0;
+}
+
+static int look(const char *path, const struct store_wanted *wanted, struct known *ret,
+		struct np_err *err)
 {
 	static const struct np_scan_column columns[] = {
 		{ "id", NP_SCAN_INTEGER, NP_REQUIRED },
 		{ "fingerprint", NP_SCAN_TEXT, NP_REQUIRED },
+		{ "job", NP_SCAN_TEXT, NP_REQUIRED },
+		{ "captured", NP_SCAN_INTEGER, NP_REQUIRED },
 	};
 	NP_CLEANUP(np_scan_closep) struct np_scan *scan = NULL;
 	struct np_batch batch;
@@ -572,11 +597,13 @@ static int look(const char *path, const char *fingerprint, struct known *ret, st
 	while (rc == NP_OK && (rc = np_scan_next(scan, &batch, err)) == NP_OK && batch.rows > 0) {
 		for (size_t i = 0; i < batch.rows; i++) {
 			int64_t id = batch.column[0].integer[i];
-			const char *text = batch.column[1].text[i].bytes;
 
 			ret->last = id > ret->last ? id : ret->last;
-			if (text && fingerprint && strcmp(text, fingerprint) == 0)
+			if (is_text(&batch.column[1].text[i], wanted->fingerprint))
 				ret->same = id;
+			ret->at_once |=
+				began_together(batch.column[3].integer[i], wanted->captured) &&
+				is_text(&batch.column[2].text[i], wanted->job);
 		}
 	}
 	return rc == NP_OK && ret->format == FORMAT ? look_at_windows(ret, err) : rc;
@@ -585,7 +612,7 @@ static int look(const char *path, const char *fingerprint, struct known *ret, st
 int hist_store_find(const char *path, const char *fingerprint, int64_t *ret, struct np_err *err)
 {
 	struct known known = { 0 };
-	int rc = look(path, fingerprint, &known, err);
+	int rc = look(path, &(struct store_wanted){ .fingerprint = fingerprint }, &known, err);
 
 	np_db_close(known.db);
 	if (rc == NP_OK)
@@ -889,39 +916,221 @@ static int insert_all(struct inserting *into, const struct hist_arrival *arrival
 	return rc == NP_OK ? drop_old_steps(into->writer, into->err) : rc;
 }
 
-int hist_store_add_window(const char *path, const struct hist_store *entry,
-			  const struct hist_arrival *arrival, int64_t *ret_id, bool *ret_known,
-			  struct np_err *err)
-{
-	struct inserting into = { .entry = entry, .err = err };
-	struct known known = { 0 };
-	const char *fingerprint = hist_text(entry, entry->runs.item[0].fingerprint);
-	int rc = lock_of(path, err);
+/* --- the same capture, from other files ------------------------------------------------------ */
 
-	if (rc == NP_OK)
-		rc = look(path, fingerprint, &known, err);
-	if (rc == NP_OK && known.same == NP_UNKNOWN) {
-		into.id = np_cell_integer(known.last + 1);
-		rc = begin_writing(path, &known, &into.writer, err);
-		if (rc == NP_OK)
-			rc = insert_all(&into, arrival);
-		if (rc == NP_OK)
-			rc = np_db_writer_commit_lasting(into.writer, err);
-		else
-			np_db_writer_abort(into.writer);
+/* The rank of a run with this number; NULL: it has none. */
+static const struct hist_rank *rank_of(const struct hist_store *store, const struct hist_run *run,
+				       int64_t number)
+{
+	for (size_t i = run->first_rank; i < run->first_rank + run->rank_count; i++) {
+		if (store->ranks.item[i].rank == number)
+			return &store->ranks.item[i];
 	}
-	np_db_close(known.db);
-	if (rc == NP_OK) {
-		*ret_known = known.same != NP_UNKNOWN;
-		*ret_id = *ret_known ? known.same : known.last + 1;
+	return NULL;
+}
+
+/* Ranks that both have took the same time, all of them; how many there are, or 0. */
+static size_t ranks_in_common(const struct hist_store *store, const struct hist_run *run,
+			      const struct hist_store *entry)
+{
+	size_t common = 0;
+
+	for (size_t i = 0; i < entry->ranks.count; i++) {
+		const struct hist_rank *one = &entry->ranks.item[i];
+		const struct hist_rank *other = rank_of(store, run, one->rank);
+
+		if (other && (other->step != one->step || other->computing != one->computing))
+			return 0;
+		common += other && one->step != NP_UNKNOWN;
+	}
+	return common;
+}
+
+/* Is there a run of the same capture, and is it the one to keep? */
+static int find_same(const char *path, const struct hist_store *entry, struct hist_added *ret,
+		     struct np_err *err)
+{
+	NP_CLEANUP(hist_store_freep) struct hist_store *store = NULL;
+	const char *job = hist_text(entry, entry->runs.item[0].job);
+	int rc = hist_store_read(path, &store, err);
+
+	for (size_t i = 0; rc == NP_OK && i < store->runs.count; i++) {
+		const struct hist_run *run = &store->runs.item[i];
+		size_t common;
+
+		if (!began_together(run->captured, entry->runs.item[0].captured) ||
+		    strcmp(hist_text(store, run->job), job) != 0)
+			continue;
+		common = ranks_in_common(store, run, entry);
+		if (common > 0 && common == entry->ranks.count) {
+			ret->id = run->id;
+			ret->known = ret->same = true;
+		} else if (common > 0 && common == run->rank_count) {
+			ret->replaces = run->id;
+		}
 	}
 	return rc;
 }
 
-int hist_store_add(const char *path, const struct hist_store *entry, int64_t *ret_id,
-		   bool *ret_known, struct np_err *err)
+static int begin_gone(struct np_db_writer *writer, int64_t id, struct np_err *err)
 {
-	return hist_store_add_window(path, entry, NULL, ret_id, ret_known, err);
+	char sql[80];
+
+	(void)snprintf(sql, sizeof(sql), "CREATE TEMP TABLE gone AS SELECT %lld AS id",
+		       (long long)id);
+	return np_db_writer_exec(writer, sql, err);
+}
+
+/* The run with fewer ranks gives its labels to that which takes its place. */
+static int take_place(struct np_db_writer *writer, int64_t old, int64_t new, struct np_err *err)
+{
+	char sql[200];
+	int rc;
+
+	(void)snprintf(sql, sizeof(sql),
+		       "UPDATE LABEL SET run = %lld WHERE run = %lld AND name NOT IN "
+		       "(SELECT name FROM LABEL WHERE run = %lld)",
+		       (long long)new, (long long)old, (long long)new);
+	rc = np_db_writer_exec(writer, sql, err);
+	if (rc == NP_OK)
+		rc = begin_gone(writer, old, err);
+	return rc == NP_OK ? remove_gone(writer, err) : rc;
+}
+
+static int add_run(const char *path, const struct hist_store *entry,
+		   const struct hist_arrival *arrival, const struct known *known,
+		   struct hist_added *ret, struct np_err *err)
+{
+	struct inserting into = { .entry = entry, .err = err };
+	int rc;
+
+	ret->id = known->last + 1;
+	into.id = np_cell_integer(ret->id);
+	rc = begin_writing(path, known, &into.writer, err);
+	if (rc == NP_OK)
+		rc = insert_all(&into, arrival);
+	if (rc == NP_OK && ret->replaces != NP_UNKNOWN)
+		rc = take_place(into.writer, ret->replaces, ret->id, err);
+	if (rc == NP_OK)
+		return np_db_writer_commit_lasting(into.writer, err);
+	np_db_writer_abort(into.writer);
+	return rc;
+}
+
+int hist_store_add_window(const char *path, const struct hist_store *entry,
+			  const struct hist_arrival *arrival, struct hist_added *ret,
+			  struct np_err *err)
+{
+	const struct hist_run *run = &entry->runs.item[0];
+	const struct store_wanted wanted = { .fingerprint = hist_text(entry, run->fingerprint),
+				       .job = arrival ? NULL : hist_text(entry, run->job),
+				       .captured = run->captured };
+	struct known known = { 0 };
+	int rc = lock_of(path, err);
+
+	*ret = (struct hist_added){ .replaces = NP_UNKNOWN };
+	if (rc == NP_OK)
+		rc = look(path, &wanted, &known, err);
+	if (rc == NP_OK && known.same != NP_UNKNOWN) {
+		ret->id = known.same;
+		ret->known = true;
+	}
+	if (rc == NP_OK && !ret->known && known.at_once)
+		rc = find_same(path, entry, ret, err);
+	if (rc == NP_OK && !ret->known)
+		rc = add_run(path, entry, arrival, &known, ret, err);
+	np_db_close(known.db);
+	return rc;
+}
+
+int hist_store_add(const char *path, const struct hist_store *entry, struct hist_added *ret,
+		   struct np_err *err)
+{
+	return hist_store_add_window(path, entry, NULL, ret, err);
+}
+
+/* --- what is there already ------------------------------------------------------------------- */
+
+/* Change a store that is there by SQL. */
+static int change_store(const char *path, const char *sql, struct np_err *err)
+{
+	struct known known = { 0 };
+	struct np_db_writer *writer = NULL;
+	int rc = look(path, &(struct store_wanted){ 0 }, &known, err);
+
+	if (rc == NP_OK)
+		rc = begin_writing(path, &known, &writer, err);
+	if (rc == NP_OK)
+		rc = np_db_writer_exec(writer, sql, err);
+	if (rc == NP_OK)
+		rc = np_db_writer_commit_lasting(writer, err);
+	else
+		np_db_writer_abort(writer);
+	np_db_close(known.db);
+	return rc;
+}
+
+static void add_text(struct np_buf *sql, const char *text, size_t length)
+{
+	np_buf_add_char(sql, '\'');
+	for (size_t i = 0; i < length; i++) {
+		if (text[i] == '\'')
+			np_buf_add_char(sql, '\'');
+		np_buf_add_char(sql, text[i]);
+	}
+	np_buf_add_char(sql, '\'');
+}
+
+int hist_store_rename(const char *path, int64_t id, const char *job, const char *const *labels,
+		      size_t label_count, struct np_err *err)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf sql = NP_BUF_INIT;
+	int rc = lock_of(path, err);
+
+	if (job) {
+		np_buf_add(&sql, "UPDATE RUN SET job = ");
+		add_text(&sql, job, strlen(job));
+		np_buf_printf(&sql, " WHERE id = %lld;", (long long)id);
+	}
+	for (size_t i = 0; i < label_count; i++) {
+		size_t length = strcspn(labels[i], "=");
+		const char *value = labels[i] + length + (labels[i][length] == '=');
+
+		np_buf_printf(&sql,
+			      "DELETE FROM LABEL WHERE run = %lld AND name = ", (long long)id);
+		add_text(&sql, labels[i], length);
+		np_buf_printf(&sql, ";INSERT INTO LABEL VALUES(%lld,", (long long)id);
+		add_text(&sql, labels[i], length);
+		np_buf_add_char(&sql, ',');
+		add_text(&sql, value, strlen(value));
+		np_buf_add(&sql, ");");
+	}
+	if (rc == NP_OK)
+		rc = np_buf_check(&sql, err);
+	return rc == NP_OK && sql.length > 0 ? change_store(path, sql.text, err) : rc;
+}
+
+int hist_store_remove(const char *path, const int64_t *ids, size_t count, struct np_err *err)
+{
+	NP_CLEANUP(hist_store_freep) struct hist_store *store = NULL;
+	NP_CLEANUP(np_buf_release) struct np_buf list = NP_BUF_INIT;
+	NP_CLEANUP(np_buf_release) struct np_buf sql = NP_BUF_INIT;
+	int rc = lock_of(path, err);
+
+	if (rc == NP_OK)
+		rc = hist_store_read(path, &store, err);
+	for (size_t i = 0; i < count && rc == NP_OK; i++) {
+		if (index_of(store, ids[i]) == UINT32_MAX)
+			rc = np_fail(err, NP_E_USAGE, "'%s' has no run %lld", path,
+				     (long long)ids[i]);
+		np_buf_printf(&list, "%s%lld", i > 0 ? "," : "", (long long)ids[i]);
+	}
+	for (size_t i = 0; i + 1 < NP_COUNT(tables); i++)
+		np_buf_printf(&sql, "DELETE FROM %s WHERE %s IN (%s);", tables[i].name,
+			      i == 0 ? "id" : "run", list.length > 0 ? list.text : "");
+	if (rc == NP_OK)
+		rc = np_buf_check(&sql, err);
+	return rc == NP_OK ? change_store(path, sql.text, err) : rc;
 }
 
 /* How many runs a store has. */
@@ -947,7 +1156,7 @@ int hist_store_prune(const char *path, int64_t keep, int64_t *ret, struct np_err
 	if (rc == NP_OK)
 		rc = count_runs(path, &before, err);
 	if (rc == NP_OK)
-		rc = look(path, NULL, &known, err);
+		rc = look(path, &(struct store_wanted){ 0 }, &known, err);
 	if (rc == NP_OK)
 		rc = begin_writing(path, &known, &writer, err);
 	if (rc == NP_OK)

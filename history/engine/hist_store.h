@@ -169,12 +169,21 @@ const char *hist_label_of(const struct hist_store *store, size_t run, const char
  */
 int hist_store_read(const char *path, struct hist_store **ret, struct np_err *err) NP_MUST_USE;
 
+/* What became of a run that was to be added. */
+struct hist_added {
+	int64_t id;       /* its number in the store */
+	bool known;       /* it was there already */
+	bool same;        /* as other files with the same capture: they were copied */
+	int64_t replaces; /* the run that lacked ranks of this capture; NP_UNKNOWN: none */
+};
+
 /*
- * Put the one run of `entry` into the store at `path`, which is made if need be. `ret_id` is its
- * number there, also where it was there already, which `ret_known` says.
+ * Put the one run of `entry` into the store at `path`, which is made if need be. A capture is in it
+ * once: where a run of the job began within a minute of it and the ranks they share took the same
+ * time to the nanosecond, the one with more ranks is kept, with the labels of both.
  */
-int hist_store_add(const char *path, const struct hist_store *entry, int64_t *ret_id,
-		   bool *ret_known, struct np_err *err) NP_MUST_USE;
+int hist_store_add(const char *path, const struct hist_store *entry, struct hist_added *ret,
+		   struct np_err *err) NP_MUST_USE;
 
 /* A window of a watch that is put into the store. */
 struct hist_arrival {
@@ -183,13 +192,25 @@ struct hist_arrival {
 	int64_t keep;     /* so many runs of windows of this job are kept; 0: all */
 };
 
-/* The same for a window: it stays known when its run is removed. */
+/* The same for a window: it stays known when its run is removed. Copies are windows of their own.
+ */
 int hist_store_add_window(const char *path, const struct hist_store *entry,
-			  const struct hist_arrival *arrival, int64_t *ret_id, bool *ret_known,
+			  const struct hist_arrival *arrival, struct hist_added *ret,
 			  struct np_err *err) NP_MUST_USE;
 
 /* The number of the run with this fingerprint; NP_UNKNOWN for none, also without a store. */
 int hist_store_find(const char *path, const char *fingerprint, int64_t *ret, struct np_err *err)
+	NP_MUST_USE;
+
+/*
+ * Say something else of a run that is there: its job (NULL: as it is), and labels, "name=value"
+ * each, instead of those with the same names.
+ */
+int hist_store_rename(const char *path, int64_t id, const char *job, const char *const *labels,
+		      size_t label_count, struct np_err *err) NP_MUST_USE;
+
+/* Remove runs by their numbers, which have to be there; windows stay known. */
+int hist_store_remove(const char *path, const int64_t *ids, size_t count, struct np_err *err)
 	NP_MUST_USE;
 
 /* Keep the newest so many runs of each job; how many were removed. */

@@ -183,6 +183,10 @@ static void put_series(struct np_jsonout *out, const struct history_report *repo
 
 		np_jsonout_object_line(out, NULL);
 		put_run(out, report, series->list.item[change->at].run);
+		np_jsonout_text(out, "kind", change->gradual ? "gradual" : "step");
+		np_jsonout_integer(
+			out, "until_run",
+			report->store->runs.item[series->list.item[change->until].run].id);
 		np_jsonout_integer(out, bytes ? "before_bytes" : "before_ns",
 				   (np_ns)change->before);
 		np_jsonout_integer(out, bytes ? "after_bytes" : "after_ns", (np_ns)change->after);

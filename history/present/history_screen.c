@@ -199,6 +199,26 @@ static void add_sparkline(struct np_buf *buf, const struct history_report *repor
 	       said_figure(report->figure, most));
 }
 
+/* No run of it is to blame, and no label. */
+static void say_gradual(struct np_buf *buf, const struct history_report *report,
+			const struct hist_series *series, const struct hist_change *change,
+			const char *much)
+{
+	const struct hist_store *store = report->store;
+
+	np_say(buf,
+	       change->after > change->before
+		       ? "{1} rose gradually by {2} from run {3} to run {4}, from {5} to {6}: no single "
+			 "run began it\n"
+		       : "{1} fell gradually by {2} from run {3} to run {4}, from {5} to {6}: no single "
+			 "run began it\n",
+	       NP_SAID_TEXT(report->figure), NP_SAID_TEXT(much),
+	       NP_SAID_INT(store->runs.item[series->list.item[change->at].run].id),
+	       NP_SAID_INT(store->runs.item[series->list.item[change->until].run].id),
+	       said_figure(report->figure, (np_ns)change->before),
+	       said_figure(report->figure, (np_ns)change->after));
+}
+
 static void say_change(struct np_buf *buf, const struct history_report *report,
 		       const struct hist_series *series, const struct hist_change *change)
 {
@@ -208,6 +228,10 @@ static void say_change(struct np_buf *buf, const struct history_report *report,
 
 	history_time(&when, run->captured);
 	np_buf_printf(&much, "%.1f %%", 100 * fabs(change->after / change->before - 1));
+	if (change->gradual) {
+		say_gradual(buf, report, series, change, much.text);
+		return;
+	}
 	np_say(buf,
 	       change->after > change->before ? "{1} rose by {2} at run {3} ({4}), from {5} to {6}"
 					      : "{1} fell by {2} at run {3} ({4}), from {5} to {6}",
@@ -301,13 +325,13 @@ static void say_sides(struct np_buf *buf, const struct history_report *report,
 		      const struct hist_series *series, const struct hist_change *change)
 {
 	const struct hist_store *store = report->store;
+	size_t base = change->gradual || change->at == 0 ? change->at : change->at - 1;
 
-	if (change->at > 0 && !hist_figure_is_bytes(report->figure))
-		say_compare(
-			buf,
-			hist_text(store,
-				  store->runs.item[series->list.item[change->at - 1].run].dir),
-			hist_text(store, store->runs.item[series->list.item[change->at].run].dir));
+	if (!hist_figure_is_bytes(report->figure))
+		say_compare(buf,
+			    hist_text(store, store->runs.item[series->list.item[base].run].dir),
+			    hist_text(store,
+				      store->runs.item[series->list.item[change->until].run].dir));
 }
 
 static int add_changes(struct np_page *page, const struct history_report *report,
@@ -330,13 +354,22 @@ static int add_changes(struct np_page *page, const struct history_report *report
 		uint32_t index = series->list.item[change->at].run;
 		const struct hist_run *run = &report->store->runs.item[index];
 
-		np_grid_printf(section->grid, "%lld", (long long)run->id);
+		if (change->gradual)
+			np_grid_printf(section->grid, "%lld-%lld", (long long)run->id,
+				       (long long)report->store->runs
+					       .item[series->list.item[change->until].run]
+					       .id);
+		else
+			np_grid_printf(section->grid, "%lld", (long long)run->id);
 		time_cell(section->grid, run->captured);
 		figure_cell(section->grid, report->figure, (np_ns)change->before);
 		figure_cell(section->grid, report->figure, (np_ns)change->after);
 		change_cell(section->grid, change->after / change->before - 1);
 		np_grid_printf(section->grid, "%.2f %%", 100 * change->chance);
-		labels_cell(section->grid, report->store, index);
+		if (change->gradual)
+			np_grid_cell(section->grid, "");
+		else
+			labels_cell(section->grid, report->store, index);
 	}
 	return NP_OK;
 }
@@ -349,10 +382,10 @@ int history_show_trend(const struct history_report *report, const struct hist_se
 	const struct hist_point *newest = &series->list.item[series->list.count - 1];
 	int rc = NP_OK;
 
-	if (changes->list.count == 0 && series->list.count < (size_t)2 * HIST_CHANGE_LEAST)
+	if (changes->list.count == 0 && series->list.count < HIST_CHANGE_RUNS)
 		np_say(&section->text,
 		       "too few runs to tell a change: {1}, and {2} are needed; the newest has {3}\n",
-		       NP_SAID_INT(series->list.count), NP_SAID_INT(2 * HIST_CHANGE_LEAST),
+		       NP_SAID_INT(series->list.count), NP_SAID_INT(HIST_CHANGE_RUNS),
 		       said_figure(report->figure, newest->time));
 	else if (changes->list.count == 0)
 		np_say(&section->text, "{1} did not change; the newest run has {2}\n",
@@ -360,7 +393,8 @@ int history_show_trend(const struct history_report *report, const struct hist_se
 	else {
 		say_change(&section->text, report, series,
 			   &changes->list.item[changes->list.count - 1]);
-		say_cause(&section->text, report, series, changes);
+		if (!changes->list.item[changes->list.count - 1].gradual)
+			say_cause(&section->text, report, series, changes);
 		say_sides(&section->text, report, series,
 			  &changes->list.item[changes->list.count - 1]);
 	}
@@ -371,9 +405,8 @@ int history_show_trend(const struct history_report *report, const struct hist_se
 		rc = add_changes(&page, report, series, changes, err);
 	section = np_page_add(&page, "Trust");
 	np_say(&section->text,
-	       "of series in which nothing changes {1} are said to have a change; a change of the "
-	       "last {2} runs is not known yet; runs that depend on the run before them, as a slow "
-	       "drift, are taken for changes\n",
+	       "of series in which nothing changes {1} are said to have a change, more where every run "
+	       "is like the run before it; a change of the last {2} runs is not known yet\n",
 	       NP_SAID_SHARE(HIST_CHANGE_ERROR), NP_SAID_INT(HIST_CHANGE_LEAST - 1));
 	if (series->list.count < report->selection->runs.count)
 		np_say(&section->text, "{1} runs do not have this figure\n",

@@ -37,6 +37,33 @@ expect_stdout_has '"run": 2' '"known": false'
 expect_equal "$(store 'SELECT group_concat(job) FROM RUN')" 'default,other'
 expect_equal "$(store "SELECT group_concat(name || '=' || value) FROM LABEL")" 'commit=1f3a,branch=main'
 
+behaviour 'a copy of a run is the same run, and one that was whole later takes its place'
+sqlite3 runs.db '.clone copies.db' >/dev/null
+cp -r one copied
+run "$npuprof" history add copied --store copies.db
+expect_exit 0
+expect_stdout <<<'run 1: this capture is in copies.db already, from other files'
+cp -r two later
+rm -rf later/*_200051_*
+"$npuprof" history add later -q --store copies.db --job late --label commit=9 >/dev/null
+cp -r two/. later
+run "$npuprof" history add later -q --store copies.db --job late --label who=me
+expect_stdout_has 'run 4: 4 ranks' 'in place of run 3, which lacked ranks of this capture'
+expect_equal "$(sqlite3 copies.db 'SELECT group_concat(id) FROM (SELECT id FROM RUN ORDER BY id); SELECT group_concat(name || value) FROM (SELECT * FROM LABEL WHERE run = 4 ORDER BY name)')" \
+	$'1,2,4\ncommit9,whome'
+run "$npuprof" history add later -q --store copies.db --job renamed --label 'commit=it'\''s'
+expect_stdout_has 'run 4: it is in copies.db already' 'its job is renamed' 'its labels are changed'
+expect_equal "$(sqlite3 copies.db "SELECT job, value FROM RUN JOIN LABEL ON run = id WHERE id = 4 AND name = 'commit'")" "renamed|it's"
+run "$npuprof" history remove 2 4 --store copies.db
+expect_stdout <<<'2 runs were removed from copies.db'
+expect_equal "$(sqlite3 copies.db 'SELECT group_concat(id) FROM RUN; SELECT count(DISTINCT run) FROM RANK; SELECT count(DISTINCT run) FROM LABEL')" $'1\n1\n1'
+run "$npuprof" history remove 2 --store copies.db
+expect_exit 2
+expect_stderr_has "'copies.db' has no run 2"
+run "$npuprof" history remove --store copies.db
+expect_exit 2
+expect_stderr_has 'remove takes the numbers of runs, as list shows them'
+
 behaviour 'what is kept are the figures of the analysis'
 "$npuprof" cluster -q -d one -f json -o out >cluster.json
 expect_equal "$(store 'SELECT step_ns, verdict, what FROM RUN WHERE id = 1')" \
@@ -86,8 +113,18 @@ sqlite3 since.db "UPDATE RUN SET what = 'rank:0' WHERE id < 15; INSERT INTO RANK
 	wait_ns, transfer_ns, idle_ns, charge_ns, mhz FROM RANK WHERE run = 1"
 run "$npuprof" history trend --store since.db
 expect_stdout_has 'since then most runs name rank:2, in the newest device 2 of host0; before, rank:0'
+run "$npuprof" history trend --store runs.db --last 16
+expect_stdout_has 'step rose by' 'at run 15 '
 run "$npuprof" history trend --store runs.db --last 8
-expect_stdout_has 'step did not change'
+expect_stdout_has 'too few runs to tell a change: 8, and 12 are needed'
+sqlite3 runs.db ".clone drift.db" >/dev/null
+sqlite3 drift.db "UPDATE FIGURE SET ns = 10000000 + run * 100000 + run % 3 * 20000 WHERE name = 'step'"
+run "$npuprof" history trend --store drift.db --lang en
+expect_stdout_has 'step rose gradually by' 'from run 3 to run 22' 'no single run' '3-22'
+"$npuprof" history trend --store drift.db -f json >drift.json
+run python3 "$NPUPROF_SOURCE/tests/cli/json_schema.py" "$NPUPROF_SOURCE/doc/schema" drift.json
+expect_exit 0
+expect_equal "$(sqlite3 :memory: "SELECT readfile('drift.json') ->> '\$.changes[0].kind', readfile('drift.json') ->> '\$.changes[0].until_run'")" 'gradual|22'
 # Where the runs lie is known: those on both sides of the change are to be compared.
 sqlite3 runs.db '.clone where.db' >/dev/null
 sqlite3 where.db "UPDATE RUN SET dir = 'run ' || id"
@@ -97,7 +134,7 @@ run "$npuprof" history trend --store runs.db --figure nonsense
 expect_exit 2
 expect_stderr_has "no run has the figure 'nonsense'; there are step"
 run "$npuprof" history trend --store runs.db --job other
-expect_stdout_has 'too few runs to tell a change: 1, and 8 are needed'
+expect_stdout_has 'too few runs to tell a change: 1, and 12 are needed'
 run "$npuprof" history trend --store runs.db --job nobody
 expect_exit 1
 expect_stderr_has 'no run of the history fits; its jobs are: default, other, llm'

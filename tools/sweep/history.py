@@ -1,15 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Simulated histories, judged by `npuprof history effects` and `npuprof history trend` themselves.
+"""Simulated histories, judged by `npuprof history effects` itself (trend.py: by `trend`).
 
 Another generator than that of the unit test: effects add up or multiply, noise is that of Student with three
 degrees of freedom and a run in twenty is disturbed on a few ranks, the level of runs drifts, and placements are of
 several kinds. Prints a row for each world: in how many seeds all that was planted is named within 1.5 points, how
-many others were named, and the largest error. With --trend N, N series of 60 runs without a change and N with a step of
-3 % instead, in three kinds of noise of 1 %.
+many others were named, and the largest error.
 
     tools/sweep/history.py build/dev/npuprof [--seeds 20] [--first 1] [--world NAME]
-    tools/sweep/history.py build/dev/npuprof --trend 200
 """
 import argparse
 import json
@@ -169,59 +167,13 @@ def judge(world, effects):
     return right, len(others), 100 * error
 
 
-# --- series -------------------------------------------------------------------------------------------------------
-
-NOISES = {
-    "Student, 5": lambda rng: student(rng, 5),
-    "Student, 3": lambda rng: student(rng, 3),
-    "skewed": lambda rng: rng.expovariate(1) - 1,
-}
-
-
-def change_of(program, path):
-    out = subprocess.run([program, "history", "trend", "--store", path, "-f", "json"], check=True, capture_output=True).stdout
-    return [change["run"] for change in json.loads(out)["changes"]]
-
-
-def trend(program, count, first):
-    """False alarms in N series, and steps that are found at their run or at most two later."""
-    for name, noise in NOISES.items():
-        alarms = found = near = more = 0
-        for seed in range(first, first + count):
-            rng = random.Random(f"{name} {seed}")
-            for step in (0.0, 0.03):
-                at = rng.randint(10, 50)
-                with tempfile.TemporaryDirectory() as work:
-                    path = os.path.join(work, "runs.db")
-                    db = sqlite3.connect(path)
-                    db.executescript(TABLES)
-                    for run in range(1, 61):
-                        value = int(BASE * (1 + step * (run >= at)) * (1 + 0.01 * noise(rng)))
-                        db.execute("INSERT INTO RUN VALUES(?,?,'job',NULL,?,0,'0','NPU',8,8,4,?,'iteration','none',NULL,NULL)",
-                                   (run, f"f{run}", run * 86400 * 10 ** 9, value))
-                        db.execute("INSERT INTO FIGURE VALUES(?,'step',?)", (run, value))
-                    db.commit()
-                    db.close()
-                    changes = change_of(program, path)
-                alarms += step == 0 and len(changes) > 0
-                found += step > 0 and any(at <= change <= at + 2 for change in changes)
-                near += step > 0 and any(abs(change - at) <= 2 for change in changes)
-                more += step > 0 and len(changes) > 1
-        print(f"{name:12} {alarms} of {count} without a change are said to have one; of {count} steps of 3 % {found} found "
-              f"at the run or at most two later, {near} at most two earlier or later, {more} with another change", flush=True)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--world", action="append")
-    parser.add_argument("--trend", type=int)
     options = parser.parse_args()
-    if options.trend:
-        trend(options.program, options.trend, options.first)
-        return 0
     failed = False
     for name, world in WORLDS.items():
         if options.world and name not in options.world:

@@ -83,6 +83,132 @@ static void two_changes_are_both_found_in_order(void **state)
 	hist_changes_release(&changes);
 }
 
+static void a_change_of_the_last_four_runs_is_found(void **state)
+{
+	double values[RUNS];
+	size_t right = 0;
+
+	(void)state;
+	for (uint64_t seed = 201; seed <= 220; seed++) {
+		struct hist_changes changes;
+
+		fill(values, RUNS, RUNS - 4, 0.05, seed);
+		changes = find(values, RUNS);
+		right += changes.list.count == 1 && changes.list.item[0].at == RUNS - 4;
+		hist_changes_release(&changes);
+	}
+	assert_in_range(right, 16, 20);
+}
+
+static void what_changed_for_a_while_and_was_reverted_is_found(void **state)
+{
+	double values[RUNS];
+	size_t right = 0;
+
+	(void)state;
+	for (uint64_t seed = 301; seed <= 320; seed++) {
+		size_t at = 15 + seed % 21;
+		struct hist_changes changes;
+
+		fill(values, RUNS, RUNS, 0, seed);
+		for (size_t i = at; i < at + 10; i++)
+			values[i] *= 1.05;
+		changes = find(values, RUNS);
+		right += changes.list.count == 2 && changes.list.item[0].at == at &&
+			 changes.list.item[1].at == at + 10;
+		hist_changes_release(&changes);
+	}
+	assert_in_range(right, 17, 20);
+}
+
+static void runs_that_are_like_the_run_before_them_are_no_change(void **state)
+{
+	double values[RUNS];
+	size_t tripped = 0;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 200; seed++) {
+		struct hist_changes changes;
+		uint64_t noise = seed;
+		double kept = 0;
+
+		for (size_t i = 0; i < RUNS; i++) {
+			kept = 0.5 * kept + sqrt(0.75) * noise_normal(&noise);
+			values[i] = 1e8 * (1 + NOISE * kept);
+		}
+		changes = find(values, RUNS);
+		tripped += changes.list.count > 0;
+		hist_changes_release(&changes);
+	}
+	/* More than where they do not depend on each other, and far from the 24 % of a test that
+	 * knows nothing of it. */
+	assert_in_range(tripped, 0, 16);
+}
+
+static void a_commit_that_is_run_three_times_is_no_change(void **state)
+{
+	double values[RUNS];
+	size_t tripped = 0;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 200; seed++) {
+		struct hist_changes changes;
+		uint64_t noise = seed;
+		double kept = 0;
+
+		for (size_t i = 0; i < RUNS; i++) {
+			kept = i % 3 == 0 ? noise_student(&noise) : kept;
+			values[i] = 1e8 * (1 + NOISE * (kept + 0.2 * noise_normal(&noise)));
+		}
+		changes = find(values, RUNS);
+		tripped += changes.list.count > 0;
+		hist_changes_release(&changes);
+	}
+	assert_in_range(tripped, 0, 4);
+}
+
+static void a_slow_drift_blames_no_run(void **state)
+{
+	double values[RUNS];
+	size_t right = 0;
+
+	(void)state;
+	for (uint64_t seed = 401; seed <= 420; seed++) {
+		struct hist_changes changes;
+
+		fill(values, RUNS, RUNS, 0, seed);
+		for (size_t i = 0; i < RUNS; i++)
+			values[i] *= 1 + 0.06 * (double)i / RUNS;
+		changes = find(values, RUNS);
+		right += changes.list.count == 1 && changes.list.item[0].gradual &&
+			 changes.list.item[0].at == 0 && changes.list.item[0].until == RUNS - 1 &&
+			 fabs(changes.list.item[0].after / changes.list.item[0].before - 1.06) <
+				 0.02;
+		hist_changes_release(&changes);
+	}
+	assert_in_range(right, 16, 20);
+}
+
+static void a_staircase_is_steps_and_no_drift(void **state)
+{
+	double values[RUNS];
+	size_t right = 0;
+
+	(void)state;
+	for (uint64_t seed = 501; seed <= 520; seed++) {
+		struct hist_changes changes;
+
+		fill(values, RUNS, 20, 0.05, seed);
+		for (size_t i = 40; i < RUNS; i++)
+			values[i] *= 1.05;
+		changes = find(values, RUNS);
+		right += changes.list.count == 2 && !changes.list.item[0].gradual &&
+			 changes.list.item[0].at - 18 <= 4 && changes.list.item[1].at - 38 <= 4;
+		hist_changes_release(&changes);
+	}
+	assert_in_range(right, 16, 20);
+}
+
 static void one_bad_run_is_no_change(void **state)
 {
 	double values[RUNS];
@@ -137,6 +263,12 @@ int main(void)
 		cmocka_unit_test(fewer_than_one_in_a_hundred_series_without_a_change_have_one),
 		cmocka_unit_test(a_step_of_three_percent_is_found_where_it_is),
 		cmocka_unit_test(two_changes_are_both_found_in_order),
+		cmocka_unit_test(a_change_of_the_last_four_runs_is_found),
+		cmocka_unit_test(what_changed_for_a_while_and_was_reverted_is_found),
+		cmocka_unit_test(runs_that_are_like_the_run_before_them_are_no_change),
+		cmocka_unit_test(a_commit_that_is_run_three_times_is_no_change),
+		cmocka_unit_test(a_slow_drift_blames_no_run),
+		cmocka_unit_test(a_staircase_is_steps_and_no_drift),
 		cmocka_unit_test(one_bad_run_is_no_change),
 		cmocka_unit_test(equal_values_and_few_runs_have_no_change),
 		cmocka_unit_test(quantiles_of_student_are_those_of_tables),

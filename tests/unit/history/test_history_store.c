@@ -79,7 +79,7 @@ static struct hist_store *make_entry(const char *fingerprint, const char *job, n
 						   .tp = 1,
 						   .dp = 2,
 						   .ep = 0,
-						   .step = 1000,
+						   .step = 1000 + captured,
 						   .computing = 700,
 						   .wait = 100,
 						   .transfer = 150,
@@ -113,11 +113,12 @@ static int64_t add(const char *fingerprint, const char *job, np_ns captured, boo
 {
 	struct hist_store *entry = make_entry(fingerprint, job, captured);
 	struct np_err err = NP_ERR_INIT;
-	int64_t id = 0;
+	struct hist_added added;
 
-	assert_ok(hist_store_add(path, entry, &id, known, &err), err);
+	assert_ok(hist_store_add(path, entry, &added, &err), err);
 	hist_store_free(entry);
-	return id;
+	*known = added.known;
+	return added.id;
 }
 
 static struct hist_store *read_all(void)
@@ -180,6 +181,104 @@ static void a_run_is_in_it_once(void **state)
 	assert_int_equal(id, 2);
 	assert_ok(hist_store_find(path, "cc", &id, &err), err);
 	assert_int_equal(id, NP_UNKNOWN);
+}
+
+static void a_capture_is_in_it_once_whatever_its_files_are(void **state)
+{
+	struct hist_store *entry = make_entry("cc", "job", 1);
+	struct hist_store *store;
+	struct np_err err = NP_ERR_INIT;
+	struct hist_added added;
+	bool known;
+
+	(void)state;
+	assert_int_equal(add("aa", "job", 1, &known), 1);
+	assert_int_equal(add("bb", "job", 1, &known), 1);
+	assert_true(known);
+	/* Another job, or another time, is another run. */
+	assert_int_equal(add("bb", "other", 1, &known), 2);
+	assert_int_equal(add("bc", "job", 1 + INT64_C(60000000000), &known), 3);
+	/* A rank that was slower is of another run, as simulated runs begin at one time. */
+	entry->ranks.item[0].step++;
+	assert_ok(hist_store_add(path, entry, &added, &err), err);
+	assert_int_equal(added.id, 4);
+	assert_int_equal(added.replaces, NP_UNKNOWN);
+	hist_store_free(entry);
+	store = read_all();
+	assert_int_equal(store->runs.count, 4);
+	hist_store_free(store);
+}
+
+static void a_run_takes_the_place_of_what_lacked_some_of_its_ranks(void **state)
+{
+	struct hist_store *entry = make_entry("part", "job", 1);
+	struct hist_store *store;
+	struct np_err err = NP_ERR_INIT;
+	struct hist_added added;
+	bool known;
+
+	(void)state;
+	entry->ranks.count = 1;
+	entry->labels.item[0].name = text(entry, "branch");
+	assert_ok(hist_store_add(path, entry, &added, &err), err);
+	assert_int_equal(added.id, 1);
+	hist_store_free(entry);
+	entry = make_entry("whole", "job", 1);
+	assert_ok(hist_store_add(path, entry, &added, &err), err);
+	assert_int_equal(added.id, 2);
+	assert_false(added.known);
+	assert_int_equal(added.replaces, 1);
+	hist_store_free(entry);
+	store = read_all();
+	assert_int_equal(store->runs.count, 1);
+	assert_int_equal(store->ranks.count, 2);
+	assert_int_equal(store->figures.count, 1);
+	assert_string_equal(hist_label_of(store, 0, "commit"), "1f3a");
+	assert_string_equal(hist_label_of(store, 0, "branch"), "1f3a");
+	hist_store_free(store);
+	/* And not the other way round. */
+	entry = make_entry("part", "job", 1);
+	entry->ranks.count = 1;
+	assert_ok(hist_store_add(path, entry, &added, &err), err);
+	assert_int_equal(added.id, 2);
+	assert_true(added.known);
+	hist_store_free(entry);
+	assert_int_equal(add("whole", "job", 1, &known), 2);
+}
+
+static void what_is_said_of_a_run_can_be_changed(void **state)
+{
+	const char *const labels[] = { "commit=it's", "who='); DROP TABLE RUN; --" };
+	const int64_t gone[] = { 1, 3 };
+	struct hist_store *store;
+	struct np_err err = NP_ERR_INIT;
+	bool known;
+
+	(void)state;
+	for (int i = 1; i <= 3; i++) {
+		char name[8];
+
+		(void)snprintf(name, sizeof(name), "%d", i);
+		(void)add(name, "job", i, &known);
+	}
+	assert_ok(hist_store_rename(path, 2, "o'job", labels, 2, &err), err);
+	assert_ok(hist_store_rename(path, 3, NULL, NULL, 0, &err), err);
+	store = read_all();
+	assert_int_equal(store->runs.count, 3);
+	assert_string_equal(hist_text(store, store->runs.item[1].job), "o'job");
+	assert_string_equal(hist_label_of(store, 1, "commit"), "it's");
+	assert_string_equal(hist_label_of(store, 1, "who"), "'); DROP TABLE RUN; --");
+	assert_string_equal(hist_label_of(store, 0, "commit"), "1f3a");
+	assert_int_equal(store->labels.count, 4);
+	hist_store_free(store);
+	assert_ok(hist_store_remove(path, gone, 2, &err), err);
+	assert_int_equal(hist_store_remove(path, gone, 2, &err), NP_E_USAGE);
+	assert_non_null(strstr(err.text, "has no run 1"));
+	store = read_all();
+	assert_int_equal(store->runs.count, 1);
+	assert_int_equal(store->runs.item[0].id, 2);
+	assert_int_equal(store->ranks.count, 2);
+	hist_store_free(store);
 }
 
 static void runs_are_in_the_order_of_their_time(void **state)
@@ -288,15 +387,14 @@ static void another_database_is_neither_read_nor_written(void **state)
 	struct hist_store *entry = make_entry("aa", "job", 1);
 	struct hist_store *store = NULL;
 	struct np_err err = NP_ERR_INIT;
-	int64_t id;
-	bool known;
+	struct hist_added added;
 
 	(void)state;
 	assert_ok(np_db_writer_open(path, &writer, &err), err);
 	assert_ok(np_db_writer_exec(writer, "CREATE TABLE RUN(id INTEGER)", &err), err);
 	assert_ok(np_db_writer_commit(writer, &err), err);
 	assert_int_equal(hist_store_read(path, &store, &err), NP_E_FORMAT);
-	assert_int_equal(hist_store_add(path, entry, &id, &known, &err), NP_E_FORMAT);
+	assert_int_equal(hist_store_add(path, entry, &added, &err), NP_E_FORMAT);
 	assert_non_null(strstr(err.text, "is no history of npuprof"));
 	hist_store_free(entry);
 }
@@ -324,12 +422,11 @@ static int64_t add_window(const char *fingerprint, const char *name, int64_t rep
 	struct hist_store *entry = make_entry(fingerprint, "job", replaces == NP_UNKNOWN ? 1 : 2);
 	const struct hist_arrival arrival = { .name = name, .replaces = replaces, .keep = keep };
 	struct np_err err = NP_ERR_INIT;
-	int64_t id = 0;
-	bool known;
+	struct hist_added added;
 
-	assert_ok(hist_store_add_window(path, entry, &arrival, &id, &known, &err), err);
+	assert_ok(hist_store_add_window(path, entry, &arrival, &added, &err), err);
 	hist_store_free(entry);
-	return id;
+	return added.id;
 }
 
 static void windows_stay_known_when_their_runs_are_removed(void **state)
@@ -433,14 +530,14 @@ static void a_damaged_store_is_refused_and_kept(void **state)
 	struct np_err err = NP_ERR_INIT;
 	struct stat before;
 	struct stat after;
-	int64_t id;
+	struct hist_added added;
 	bool known;
 
 	(void)state;
 	(void)add("aa", "job", 1, &known);
 	assert_int_equal(truncate(path, 5000), 0);
 	assert_int_equal(stat(path, &before), 0);
-	assert_int_equal(hist_store_add(path, entry, &id, &known, &err), NP_E_FORMAT);
+	assert_int_equal(hist_store_add(path, entry, &added, &err), NP_E_FORMAT);
 	assert_int_equal(stat(path, &after), 0);
 	assert_int_equal(before.st_size, after.st_size);
 	assert_int_equal(before.st_ino, after.st_ino);
@@ -485,11 +582,66 @@ static void figures_of_ranks_and_hosts_are_series_too(void **state)
 	hist_store_free(store);
 }
 
+/* A run of 16 ranks of which `ranks` were used. */
+static void add_sized(int64_t world, int64_t ranks, np_ns captured)
+{
+	char name[16];
+	struct hist_store *entry;
+	struct np_err err = NP_ERR_INIT;
+	struct hist_added added;
+
+	(void)snprintf(name, sizeof(name), "%d", (int)captured);
+	entry = make_entry(name, "job", captured);
+	entry->runs.item[0].world = world;
+	entry->runs.item[0].ranks = ranks;
+	assert_ok(hist_store_add(path, entry, &added, &err), err);
+	hist_store_free(entry);
+}
+
+static void a_run_that_lacks_a_rank_is_of_the_same_size(void **state)
+{
+	static const struct {
+		int64_t world;
+		int64_t ranks;
+	} runs[] = { { 16, 16 },         { 16, 15 }, { 16, 8 },          { 32, 16 },
+		     { NP_UNKNOWN, 15 }, { 16, 16 }, { NP_UNKNOWN, 16 }, { 16, 15 } };
+	struct hist_selection selection = { 0 };
+	struct np_err err = NP_ERR_INIT;
+	struct hist_store *store;
+
+	(void)state;
+	for (size_t i = 0; i < NP_COUNT(runs); i++)
+		add_sized(runs[i].world, runs[i].ranks, (np_ns)i + 1);
+	store = read_all();
+	/* Like the newest, which lacks a rank: those without one, and those as many of which are
+	 * known though their job is not. */
+	assert_ok(hist_select(store, &(struct hist_choice){ 0 }, &selection, &err), err);
+	assert_int_equal(selection.runs.count, 5);
+	assert_int_equal(selection.others, 3);
+	assert_int_equal(selection.ranks, 15);
+	hist_selection_release(&selection);
+	assert_ok(hist_select(store, &(struct hist_choice){ .like = &store->runs.item[3] },
+			      &selection, &err),
+		  err);
+	assert_int_equal(selection.runs.count, 2);
+	hist_selection_release(&selection);
+	hist_store_free(store);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(what_is_put_in_comes_out, make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(a_run_is_in_it_once, make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(a_capture_is_in_it_once_whatever_its_files_are,
+						make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(
+			a_run_takes_the_place_of_what_lacked_some_of_its_ranks, make_dir,
+			remove_dir),
+		cmocka_unit_test_setup_teardown(what_is_said_of_a_run_can_be_changed, make_dir,
+						remove_dir),
+		cmocka_unit_test_setup_teardown(a_run_that_lacks_a_rank_is_of_the_same_size,
+						make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(runs_are_in_the_order_of_their_time, make_dir,
 						remove_dir),
 		cmocka_unit_test_setup_teardown(pruning_keeps_the_newest_of_each_job, make_dir,
