@@ -657,6 +657,20 @@ static int look(const struct history_options *options, const struct action *acti
 /* Advise names as many as the command does. */
 #define LOOK_HOSTS 5
 
+static int write_judgement(const struct np_history_look *question, struct np_err *err)
+{
+	const char *run = question->run;
+	const struct np_common common = { .format = NP_OUTPUT_JSON, .dirs = { &run, 1, 1 } };
+	int rc = judge_analysis(&(struct np_history_question){ .common = &common,
+							       .store = question->store,
+							       .job = question->job,
+							       .fail_on = question->fail_on },
+				question->analysis, err);
+
+	/* What it ends with as a command is in the document. */
+	return rc < 0 ? rc : NP_OK;
+}
+
 int np_history_write(const struct np_history_look *question, FILE *stream, struct np_err *err)
 {
 	const struct history_options options = { .common = { .format = NP_OUTPUT_JSON,
@@ -677,10 +691,10 @@ int np_history_write(const struct np_history_look *question, FILE *stream, struc
 	if (!options.store || !*options.store)
 		return np_fail(err, NP_E_USAGE,
 			       "which store? give --store FILE, or set NPUPROF_HISTORY");
-	if (!action)
+	if (!action && !question->analysis)
 		return np_fail(err, NP_E_USAGE, "unknown action '%s'", question->action);
 	before = np_output_divert(stream);
-	rc = look(&options, action, err);
+	rc = action ? look(&options, action, err) : write_judgement(question, err);
 	(void)np_output_divert(before);
 	return rc;
 }

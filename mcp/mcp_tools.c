@@ -95,49 +95,72 @@ static void put_trust(struct np_jsonout *out, const struct np_analysis *analysis
 	np_jsonout_end(out);
 }
 
+static void put_withheld(struct np_jsonout *out, const struct np_readiness *withheld)
+{
+	np_jsonout_object_line(out, NULL);
+	np_jsonout_text(out, "what", withheld->name);
+	np_jsonout_text(out, "reason", withheld->missing);
+	np_jsonout_text(out, "switch", withheld->cure);
+	np_jsonout_end(out);
+}
+
+static void put_skipped(struct np_jsonout *out, const struct np_note *note)
+{
+	np_jsonout_object_line(out, NULL);
+	np_jsonout_text(out, "what", note->what);
+	np_jsonout_integer(out, "rank", note->rank == NP_NO_RANK ? NP_UNKNOWN : note->rank);
+	np_jsonout_text(out, "reason", note->reason);
+	np_jsonout_end(out);
+}
+
+/* So much of an answer may say what is missing. */
+#define MISSING_SHARE 5
+
 /* What the data cannot carry, and the switch that would have recorded it; then what was not used.
  */
-static void put_missing(struct np_jsonout *out, const struct np_analysis *analysis)
+static void put_missing(struct mcp_answer *answer, const struct np_analysis *analysis)
 {
 	const struct np_readiness *withheld[NP_ANALYSIS_COUNT];
 	const struct np_notes *notes = &analysis->run->notes;
 	size_t count = trust_withheld(analysis, withheld);
-	size_t said = 0;
+	size_t room = answer->most / MISSING_SHARE;
+	int64_t total = 0;
+	int64_t said = 0;
+	struct np_jsonout out;
 
-	np_jsonout_array_line(out, NULL);
-	for (size_t i = 0; i < count && said < SOME; i++, said++) {
-		np_jsonout_object_line(out, NULL);
-		np_jsonout_text(out, "what", withheld[i]->name);
-		np_jsonout_text(out, "reason", withheld[i]->missing);
-		np_jsonout_text(out, "switch", withheld[i]->cure);
-		np_jsonout_end(out);
-	}
-	for (size_t i = 0; i < notes->list.count && said < SOME; i++) {
-		const struct np_note *note = &notes->list.item[i];
+	np_jsonout_init(&out, NULL);
+	np_jsonout_array_line(&out, NULL);
+	for (size_t i = 0; i < count + notes->list.count; i++) {
+		const struct np_note *note = i < count ? NULL : &notes->list.item[i - count];
 
-		if (note->kind != NP_NOTE_SKIPPED)
+		if (note && note->kind != NP_NOTE_SKIPPED)
+			continue;
+		total++;
+		if (said >= SOME || (said > 0 && out.buf.length > room))
 			continue;
 		said++;
-		np_jsonout_object_line(out, NULL);
-		np_jsonout_text(out, "what", note->what);
-		np_jsonout_integer(out, "rank", note->rank == NP_NO_RANK ? NP_UNKNOWN : note->rank);
-		np_jsonout_text(out, "reason", note->reason);
-		np_jsonout_end(out);
+		if (note)
+			put_skipped(&out, note);
+		else
+			put_withheld(&out, withheld[i]);
 	}
-	np_jsonout_end(out);
+	np_jsonout_end(&out);
+	answer->buf->failed = answer->buf->failed || out.buf.failed;
+	mcp_answer_beside(answer, "missing", out.buf.text);
+	if (said < total)
+		mcp_answer_integer(answer, "missing_total", total);
+	np_jsonout_release(&out);
 }
 
-/* A value that a writer makes, as a member of an answer. */
-static void put_made(struct mcp_answer *answer, const char *key,
-		     void (*put)(struct np_jsonout *out, const struct np_analysis *analysis),
-		     const struct np_analysis *analysis)
+/* How far the analysis is to be believed. */
+static void put_trust_member(struct mcp_answer *answer, const struct np_analysis *analysis)
 {
 	struct np_jsonout out;
 
 	np_jsonout_init(&out, NULL);
-	put(&out, analysis);
+	put_trust(&out, analysis);
 	answer->buf->failed = answer->buf->failed || out.buf.failed;
-	mcp_answer_raw(answer, key, out.buf.text);
+	mcp_answer_raw(answer, "trust", out.buf.text);
 	np_jsonout_release(&out);
 }
 
@@ -170,8 +193,8 @@ static int begin(struct mcp_call *call, struct mcp_answer *answer, struct np_buf
 	if ((*ret)->phase)
 		mcp_answer_text(answer, "phase", (*ret)->phase);
 	mcp_answer_text(answer, "units", "_ns: nanoseconds, _bytes: bytes, _pct: percent");
-	put_made(answer, "trust", put_trust, (*ret)->analysis);
-	put_made(answer, "missing", put_missing, (*ret)->analysis);
+	put_trust_member(answer, (*ret)->analysis);
+	put_missing(answer, (*ret)->analysis);
 	return NP_OK;
 }
 
@@ -279,7 +302,7 @@ static void put_some(struct mcp_answer *answer, const struct np_json *doc, const
 
 	np_jsonout_init(&out, NULL);
 	mcp_put_node(&out, NULL, np_json_member(doc, key), SOME);
-	mcp_answer_raw(answer, key, out.buf.text);
+	mcp_answer_beside(answer, key, out.buf.text);
 	np_jsonout_release(&out);
 }
 
@@ -714,7 +737,7 @@ static void put_processes(struct mcp_answer *answer, const struct np_json *event
 			np_json_text(np_json_member(np_json_member(event, "args"), "name")));
 	}
 	np_jsonout_end(&out);
-	mcp_answer_raw(answer, "processes", out.buf.text);
+	mcp_answer_beside(answer, "processes", out.buf.text);
 	np_jsonout_release(&out);
 }
 
@@ -739,7 +762,7 @@ static void put_undrawn(struct mcp_answer *answer, const struct np_notes *notes)
 	np_jsonout_array_line(&out, NULL);
 	np_jsonout_notes(&out, notes, NP_NOTE_SKIPPED);
 	np_jsonout_end(&out);
-	mcp_answer_raw(answer, "not_drawn", out.buf.text);
+	mcp_answer_beside(answer, "not_drawn", out.buf.text);
 	np_jsonout_release(&out);
 }
 
@@ -783,27 +806,38 @@ static int history(struct mcp_call *call, struct np_buf *buf, struct np_err *err
 	} lists[] = { { "list", "runs" },
 		      { "trend", "series" },
 		      { "effects", "effects" },
-		      { "advise", "machines" } };
+		      { "advise", "machines" },
+		      { "judge", "figures" } };
 	const struct mcp_runs *runs = call->context;
 	const char *action = text_of(call, "action");
-	const struct np_history_look look = { .store = runs->store,
-					      .action = action ? action : "list",
-					      .figure = text_of(call, "figure"),
-					      .job = text_of(call, "job"),
-					      .last = integer_of(call, "last", 0) };
+	struct np_history_look look = { .store = runs->store,
+					.action = action ? action : "list",
+					.figure = text_of(call, "figure"),
+					.job = text_of(call, "job"),
+					.last = integer_of(call, "last", 0),
+					.fail_on = text_of(call, "fail_on") };
+	bool judges = strcmp(look.action, "judge") == 0;
+	struct mcp_run *run = NULL;
 	NP_CLEANUP(np_json_freep) struct np_json *doc = NULL;
 	struct np_json_entry entry = NP_JSON_ENTRY_INIT;
 	const char *list = NULL;
 	struct mcp_answer answer;
-	int rc = begin_answer(call, &answer, buf, err);
+	int rc = judges ? begin(call, &answer, buf, &run, err)
+			: begin_answer(call, &answer, buf, err);
 
+	if (rc == NP_OK && judges) {
+		look.run = run->path;
+		look.analysis = run->analysis;
+	}
 	if (rc == NP_OK)
 		rc = make_document(&look, write_history, &doc, err);
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < NP_COUNT(lists); i++)
 		list = strcmp(lists[i].action, look.action) == 0 ? lists[i].list : list;
-	mcp_answer_text(&answer, "units", "_ns: nanoseconds of a step unless it says otherwise");
+	if (!judges)
+		mcp_answer_text(&answer, "units",
+				"_ns: nanoseconds of a step unless it says otherwise");
 	while (np_json_next(doc, &entry)) {
 		if (strcmp(entry.key, list) != 0)
 			put_some(&answer, doc, entry.key);
@@ -893,12 +927,15 @@ const struct mcp_tool mcp_tools[] = {
 	  timeline_slice },
 	{ "history", "Runs over time",
 	  "What npuprof history keeps of earlier runs: list; trend (the course of a figure and when it changed); "
-	  "effects (what roles and what machines cause); advise (which hosts or devices to drain first).",
-	  SCHEMA(CHOICE("action", "\"list\",\"trend\",\"effects\",\"advise\"") "," TEXT("figure", "of trend and effects: step, computing, comm/NAME/wait, rank:R/computing ...") "," TEXT(
-			 "job",
-			 "whose runs; the job of the newest run by default") ","
-									     "\"last\":{\"type\":\"integer\",\"minimum\":1,\"description\":\"only the newest so many "
-									     "runs\"}," PAGE,
+	  "effects (what roles and what machines cause); advise (which hosts or devices to drain first); judge (is "
+	  "run as usual, against those of its job; with fail_on also whether the gate trips).",
+	  SCHEMA(RUN
+		 "," TEXT("fail_on", "conditions of a gate for judge, as step>2%") "," CHOICE("action", "\"list\",\"trend\",\"effects\",\"advise\",\"judge\"") "," TEXT(
+			 "figure",
+			 "of trend and effects: step, computing, comm/NAME/wait, rank:R/computing ...") "," TEXT("job",
+														 "whose runs; the job of the newest run by default") ","
+																				     "\"last\":{\"type\":\"integer\",\"minimum\":1,\"description\":\"only the newest so many "
+																				     "runs\"}," PAGE,
 		 ""),
 	  history },
 };

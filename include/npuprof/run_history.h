@@ -13,6 +13,7 @@
 
 #include <stdio.h>
 
+struct np_analysis;
 struct np_common;
 struct np_jsonout;
 struct np_opt_list;
@@ -33,10 +34,13 @@ int np_history_judge(const struct np_history_question *question);
 /* A look at the store, for other commands. */
 struct np_history_look {
 	const char *store;  /* a file; NULL: NPUPROF_HISTORY of the environment */
-	const char *action; /* list, trend, effects or advise */
+	const char *action; /* list, trend, effects, advise or judge */
 	const char *figure; /* of trend and effects; NULL: as the command */
 	const char *job;    /* NULL: that of the newest run */
 	int64_t last;       /* the newest so many runs; 0: all */
+	const char *run;    /* to be judged: its directory, and what it shows */
+	const struct np_analysis *analysis;
+	const char *fail_on; /* a gate for it; NULL: none */
 };
 
 /* The document that the command prints with -f json. NP_E_USAGE for another action, or no store. */

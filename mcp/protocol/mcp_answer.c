@@ -9,6 +9,9 @@
 /* Kept for what follows the list: how many there are, the cursor, brackets. */
 #define TAIL 120
 
+/* Of the text for what has no room. */
+#define CUT 96
+
 /* Documents that commands write are flat; whatever is deeper is not theirs. */
 #define NODE_DEPTH 20
 
@@ -45,10 +48,40 @@ static void begin_member(struct mcp_answer *answer, const char *key)
 	add(answer, text.text, text.length);
 }
 
+/* What stands for a part of so many bytes that has no room. */
+static int left_out(char *text, size_t size, size_t length)
+{
+	return snprintf(text, size,
+			"{\"left_out\":\"%zu bytes: ask again with a larger max_bytes\"}", length);
+}
+
+/* A member that takes no more than `room`. */
+static void add_member(struct mcp_answer *answer, const char *key, const char *json, size_t room)
+{
+	const char *text = json ? json : "null";
+	char cut[CUT];
+
+	begin_member(answer, key);
+	if (room_of(text, strlen(text)) > room) {
+		(void)left_out(cut, sizeof(cut), strlen(text));
+		text = cut;
+	}
+	add(answer, text, strlen(text));
+}
+
+static size_t room_left(const struct mcp_answer *answer)
+{
+	return answer->used + TAIL < answer->most ? answer->most - answer->used - TAIL : 0;
+}
+
 void mcp_answer_raw(struct mcp_answer *answer, const char *key, const char *json)
 {
-	begin_member(answer, key);
-	add(answer, json ? json : "null", json ? strlen(json) : 4);
+	add_member(answer, key, json, room_left(answer));
+}
+
+void mcp_answer_beside(struct mcp_answer *answer, const char *key, const char *json)
+{
+	add_member(answer, key, json, room_left(answer) / 2);
 }
 
 void mcp_answer_text(struct mcp_answer *answer, const char *key, const char *text)
@@ -88,8 +121,7 @@ static bool fits(const struct mcp_answer *answer, const char *json, size_t lengt
 
 void mcp_answer_item(struct mcp_answer *answer, const char *json, size_t length)
 {
-	char cut[96];
-	int size;
+	char cut[CUT];
 
 	if (!mcp_answer_wants(answer)) {
 		answer->seen++;
@@ -97,11 +129,8 @@ void mcp_answer_item(struct mcp_answer *answer, const char *json, size_t length)
 	}
 	/* One that never has room must not be asked for again and again. */
 	if (answer->shown == 0 && !fits(answer, json, length)) {
-		size = snprintf(cut, sizeof(cut),
-				"{\"left_out\":\"%zu bytes: ask again with a larger max_bytes\"}",
-				length);
+		length = (size_t)left_out(cut, sizeof(cut), length);
 		json = cut;
-		length = (size_t)size;
 	} else if (!fits(answer, json, length)) {
 		answer->full = true;
 		answer->seen++;

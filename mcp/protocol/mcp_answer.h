@@ -41,8 +41,12 @@ struct mcp_answer {
 
 void mcp_answer_init(struct mcp_answer *answer, struct np_buf *buf, size_t most, size_t first);
 
-/* Members, in front of the list; NULL is null. Raw is JSON. */
+/*
+ * Members, in front of the list; NULL is null. Raw is JSON; one that has no room is replaced by its
+ * size. What stands beside the list takes no more than half of the room that is left.
+ */
 void mcp_answer_raw(struct mcp_answer *answer, const char *key, const char *json);
+void mcp_answer_beside(struct mcp_answer *answer, const char *key, const char *json);
 void mcp_answer_text(struct mcp_answer *answer, const char *key, const char *text);
 void mcp_answer_integer(struct mcp_answer *answer, const char *key, int64_t value);
 

@@ -13,8 +13,12 @@
 #define MODERN "2026-07-28"
 #define LEGACY "2025-11-25"
 
-/* Both, for who asks, as JSON. */
-#define VERSIONS "[\"" MODERN "\",\"" LEGACY "\"]"
+/* Revisions before it that differ in nothing that is offered here; 2025-03-26 has batches. */
+#define OLDER  "2025-06-18"
+#define OLDEST "2024-11-05"
+
+/* All, for who asks, as JSON. */
+#define VERSIONS "[\"" MODERN "\",\"" LEGACY "\",\"" OLDER "\",\"" OLDEST "\"]"
 
 /* Keys of _meta. */
 #define META_VERSION      "io.modelcontextprotocol/protocolVersion"
@@ -239,6 +243,14 @@ static void cancel(struct mcp_server *server, const struct np_json *params)
 	free(id);
 }
 
+/* A member; NULL where it is null, too, which many clients write for what they do not give. */
+static const struct np_json *given(const struct np_json *object, const char *key)
+{
+	const struct np_json *value = np_json_member(object, key);
+
+	return np_json_type(value) == NP_JSON_NULL ? NULL : value;
+}
+
 /* What a message that could be read is; false: it needs no answer. */
 static bool classify(struct mcp_server *server, struct mcp_message *message)
 {
@@ -248,7 +260,7 @@ static bool classify(struct mcp_server *server, struct mcp_message *message)
 	const char *method = np_json_text(np_json_member(doc, "method"));
 
 	message->id = id_of(id);
-	message->params = np_json_member(doc, "params");
+	message->params = given(doc, "params");
 	if (np_json_type(doc) != NP_JSON_OBJECT || !version || strcmp(version, "2.0") != 0)
 		(void)refuse(message, RPC_INVALID_REQUEST,
 			     "a message is one object of JSON-RPC 2.0, not a batch");
@@ -288,6 +300,19 @@ static bool is_blank(const char *line, size_t length)
 	return true;
 }
 
+/* Who asks whether the server is alive is told at once, also while a run is being analysed. */
+static bool is_ping(const struct mcp_message *message)
+{
+	return !message->problem && !message->modern && strcmp(message->method, "ping") == 0;
+}
+
+static void ping(struct mcp_server *server, const struct mcp_message *message)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf members = NP_BUF_INIT;
+
+	send_result(server, message, &members);
+}
+
 struct mcp_message *mcp_server_hear(struct mcp_server *server, const char *line, size_t length)
 {
 	struct mcp_message *message = is_blank(line, length) ? NULL : calloc(1, sizeof(*message));
@@ -298,6 +323,11 @@ struct mcp_message *mcp_server_hear(struct mcp_server *server, const char *line,
 	if (np_json_parse(line, length, "the message", &message->doc, &err) < 0) {
 		(void)refuse(message, RPC_PARSE, "the message is no JSON");
 	} else if (!classify(server, message)) {
+		free_message(message);
+		return NULL;
+	}
+	if (is_ping(message)) {
+		ping(server, message);
 		free_message(message);
 		return NULL;
 	}
@@ -334,12 +364,25 @@ static void discover(struct mcp_server *server, const struct mcp_message *messag
 	send_result(server, message, &members);
 }
 
-/* The handshake of the older revision. Another version than ours is answered with ours. */
+/* The one that is asked for, if it is spoken, else the newest with a handshake. */
+static const char *legacy_version(const char *asked)
+{
+	static const char *const versions[] = { LEGACY, OLDER, OLDEST };
+
+	for (size_t i = 0; i < NP_COUNT(versions); i++) {
+		if (strcmp(versions[i], asked) == 0)
+			return versions[i];
+	}
+	return LEGACY;
+}
+
+/* The handshake of the older revisions. */
 static void initialize(struct mcp_server *server, const struct mcp_message *message)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf members = NP_BUF_INIT;
+	const char *version = np_json_text(np_json_member(message->params, "protocolVersion"));
 
-	if (!np_json_text(np_json_member(message->params, "protocolVersion")) ||
+	if (!version ||
 	    np_json_type(np_json_member(message->params, "capabilities")) != NP_JSON_OBJECT ||
 	    np_json_type(np_json_member(message->params, "clientInfo")) != NP_JSON_OBJECT) {
 		send_error(server, message, RPC_INVALID_PARAMS,
@@ -347,7 +390,8 @@ static void initialize(struct mcp_server *server, const struct mcp_message *mess
 		return;
 	}
 	server->initialized = true;
-	np_buf_add(&members, ",\"protocolVersion\":\"" LEGACY "\"");
+	np_buf_add_char(&members, ',');
+	put_member(&members, "protocolVersion", legacy_version(version));
 	put_capabilities(&members);
 	np_buf_add(&members, ",\"serverInfo\":");
 	put_self(&members, server->catalog);
@@ -356,17 +400,10 @@ static void initialize(struct mcp_server *server, const struct mcp_message *mess
 	send_result(server, message, &members);
 }
 
-static void ping(struct mcp_server *server, const struct mcp_message *message)
-{
-	NP_CLEANUP(np_buf_release) struct np_buf members = NP_BUF_INIT;
-
-	send_result(server, message, &members);
-}
-
 /* Lists are given as a whole: no cursor of theirs is one that this server gave. */
 static bool has_cursor(struct mcp_server *server, const struct mcp_message *message)
 {
-	if (!np_json_member(message->params, "cursor"))
+	if (!given(message->params, "cursor"))
 		return false;
 	send_error(server, message, RPC_INVALID_PARAMS,
 		   "there is no such cursor: this list is given as a whole", NULL);
@@ -532,14 +569,16 @@ static int check_arguments(const struct mcp_tool *tool, const struct np_json *ar
 		const struct np_json *property =
 			np_json_member(np_json_member(schema, "properties"), entry.key);
 
-		rc = property ? check_value(entry.key, property, entry.value, err)
-			      : np_fail(err, NP_E_USAGE, "there is no argument '%s'", entry.key);
+		if (!property)
+			rc = np_fail(err, NP_E_USAGE, "there is no argument '%s'", entry.key);
+		else if (np_json_type(entry.value) != NP_JSON_NULL)
+			rc = check_value(entry.key, property, entry.value, err);
 	}
 	needed = np_json_member(schema, "required");
 	for (size_t i = 0; i < np_json_count(needed) && rc == NP_OK; i++) {
 		const char *key = np_json_text(np_json_item(needed, i));
 
-		if (!np_json_member(arguments, key))
+		if (!given(arguments, key))
 			rc = np_fail(err, NP_E_USAGE, "argument '%s' is missing", key);
 	}
 	return rc;
@@ -548,7 +587,7 @@ static int check_arguments(const struct mcp_tool *tool, const struct np_json *ar
 static void call_tool(struct mcp_server *server, const struct mcp_message *message)
 {
 	const char *name = np_json_text(np_json_member(message->params, "name"));
-	const struct np_json *arguments = np_json_member(message->params, "arguments");
+	const struct np_json *arguments = given(message->params, "arguments");
 	NP_CLEANUP(np_buf_release) struct np_buf members = NP_BUF_INIT;
 	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
 	const struct mcp_tool *tool = NULL;
@@ -622,7 +661,6 @@ static const struct {
 } methods[] = {
 	{ "server/discover", IN_MODERN, discover },
 	{ "initialize", IN_LEGACY, initialize },
-	{ "ping", IN_LEGACY, ping },
 	{ "tools/list", IN_LEGACY | IN_MODERN, list_tools },
 	{ "tools/call", IN_LEGACY | IN_MODERN, call_tool },
 	{ "resources/list", IN_LEGACY | IN_MODERN, list_resources },
@@ -662,8 +700,7 @@ static bool check_meta(struct mcp_server *server, const struct mcp_message *mess
 /* May it be answered in the older revision: has that begun, or does this begin it? */
 static bool check_begun(struct mcp_server *server, const struct mcp_message *message)
 {
-	if (server->initialized || strcmp(message->method, "initialize") == 0 ||
-	    strcmp(message->method, "ping") == 0)
+	if (server->initialized || strcmp(message->method, "initialize") == 0)
 		return true;
 	send_error(server, message, RPC_INVALID_PARAMS,
 		   "_meta does not name a protocol version (" MODERN

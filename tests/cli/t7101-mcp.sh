@@ -335,7 +335,35 @@ the cursor lies behind the list, which has 663 elements
 argument 'max_bytes' is out of range
 there is no such run
 4
-status 0 b'{"jsonrpc":"2.0","id":"last","error":{"code":-32602,"message":"_meta does not name a protocol version (2026-07-28), and there was no initialize (2025-11-25)","data":{"supported":["2026-07-28","2025-11-25"]}}}\n'
+status 0 b'{"jsonrpc":"2.0","id":"last","error":{"code":-32602,"message":"_meta does not name a protocol version (2026-07-28), and there was no initialize (2025-11-25)","data":{"supported":["2026-07-28","2025-11-25","2025-06-18","2024-11-05"]}}}\n'
+EOF
+
+behaviour 'an answer is no longer than it may be, however much is missing'
+run "$synth" -q -o "$work/lacking" --ranks 6 --steps 3 --layers 1 --level 0 --hosts 2
+for rank in $(find "$work/lacking" -mindepth 1 -maxdepth 1 -type d | sort | head -n 4); do
+	find "$rank" -name '*.db' -exec truncate -s 5000 {} +
+done
+cat >"$work/lacking.py" <<'EOF'
+import os, sys
+sys.path.insert(0, os.path.dirname(__file__))
+from client import Talk
+talk = Talk(sys.argv[1], "-d", sys.argv[2])
+for section in ("analyses", "ranks", "groups"):
+    page = talk.call("info", section=section, max_bytes=2000)
+    print(section, len(page["missing"]) < page["missing_total"], len(page[section]) > 0)
+whole = talk.call("info", max_bytes=200000)
+print(len(whole["missing"]), "missing_total" in whole)
+print("text" in talk.call("verdict", max_bytes=2000)["answer"]["verdict"])
+talk.end()
+EOF
+run python3 "$work/lacking.py" "$npuprof" "$work/lacking"
+expect_exit 0
+expect_stdout <<'EOF'
+analyses True True
+ranks True True
+groups True True
+5 False
+True
 EOF
 
 behaviour 'a job with several phases is asked for one'
@@ -372,6 +400,8 @@ for action, member in (("list", "runs"), ("trend", "series"), ("effects", "effec
     expected = json.load(open(f"{work}/history-{action}.json"))
     print(action, page[member] == expected[member], all(page[k] == v for k, v in expected.items() if not isinstance(v, list)))
 print(talk.call("history", action="prune"))
+usual = talk.call("history", action="judge", run="slow", fail_on="step>2%")
+print(usual["result"], usual["trust"]["ranks_used"], usual["figures"][0]["figure"], usual["figures"][0]["allowed"])
 print("status", *talk.end())
 EOF
 run python3 "$work/history.py" "$npuprof" "$work/data" "$work"
@@ -382,6 +412,7 @@ trend True True
 effects True True
 advise True True
 argument 'action' is none of those that tools/list names
+withheld 4 step 0.02
 status 0 b''
 EOF
 

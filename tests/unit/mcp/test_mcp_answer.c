@@ -84,6 +84,33 @@ static void an_element_without_room_is_said_and_does_not_stop_the_rest(void **st
 	np_json_free(doc);
 }
 
+static void members_beside_a_list_leave_room_for_it(void **state)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf buf = NP_BUF_INIT;
+	NP_CLEANUP(np_buf_release) struct np_buf large = NP_BUF_INIT;
+	NP_CLEANUP(np_json_freep) struct np_json *doc = NULL;
+	struct np_err err = NP_ERR_INIT;
+	struct mcp_answer answer;
+
+	(void)state;
+	np_buf_add_char(&large, '"');
+	np_buf_add_repeated(&large, 'y', 900);
+	np_buf_add_char(&large, '"');
+	mcp_answer_init(&answer, &buf, 2000, 0);
+	mcp_answer_beside(&answer, "first", large.text);
+	mcp_answer_beside(&answer, "second", large.text);
+	mcp_answer_list(&answer, "rows");
+	for (int i = 0; i < 40; i++)
+		mcp_answer_item(&answer, "\"0123456789\"", 12);
+	assert_ok(mcp_answer_end(&answer, &err), err);
+	assert_true(buf.length <= 2000);
+	assert_ok(np_json_parse(buf.text, buf.length, "the answer", &doc, &err), err);
+	assert_int_equal(strlen(np_json_text(np_json_member(doc, "first"))), 900);
+	assert_string_equal(np_json_text(np_json_member(np_json_member(doc, "second"), "left_out")),
+			    "902 bytes: ask again with a larger max_bytes");
+	assert_int_equal(np_json_count(np_json_member(doc, "rows")), 40);
+}
+
 static void an_empty_list_has_a_page_and_nothing_behind_it(void **state)
 {
 	struct np_json *doc = page(0, 0, 2000, 0);
@@ -120,6 +147,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pages_join_to_the_whole_list),
 		cmocka_unit_test(an_element_without_room_is_said_and_does_not_stop_the_rest),
+		cmocka_unit_test(members_beside_a_list_leave_room_for_it),
 		cmocka_unit_test(an_empty_list_has_a_page_and_nothing_behind_it),
 		cmocka_unit_test(lists_beside_it_are_cut_and_counted),
 	};

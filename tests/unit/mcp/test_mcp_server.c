@@ -134,7 +134,9 @@ static void discover_names_both_revisions(void **state)
 {
 	const char *sent = say(*state, MODERN("server/discover", ""));
 
-	assert_has(sent, "\"supportedVersions\":[\"2026-07-28\",\"2025-11-25\"]");
+	assert_has(
+		sent,
+		"\"supportedVersions\":[\"2026-07-28\",\"2025-11-25\",\"2025-06-18\",\"2024-11-05\"]");
 	assert_has(sent, "\"capabilities\":{\"tools\":{},\"resources\":{}}");
 	assert_has(sent, "\"ttlMs\":3600000,\"cacheScope\":\"private\"");
 }
@@ -156,6 +158,55 @@ static void the_older_revision_begins_with_initialize_and_has_no_newer_fields(vo
 			    "{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"result\":{}}\n");
 }
 
+static void revisions_before_it_are_spoken_when_they_are_asked_for(void **state)
+{
+	static const char *const asked[][2] = { { "2025-06-18", "2025-06-18" },
+						{ "2024-11-05", "2024-11-05" },
+						{ "2025-03-26", "2025-11-25" },
+						{ "1999-01-01", "2025-11-25" } };
+
+	for (size_t i = 0; i < NP_COUNT(asked); i++) {
+		char line[300];
+		char version[60];
+
+		(void)snprintf(line, sizeof(line),
+			       LEGACY("initialize", "\"protocolVersion\":\"%s\",\"capabilities\":{}"
+						    ",\"clientInfo\":{\"name\":\"t\","
+						    "\"version\":\"1\"}"),
+			       asked[i][0]);
+		(void)snprintf(version, sizeof(version), "\"protocolVersion\":\"%s\"", asked[i][1]);
+		assert_has(say(*state, line), version);
+	}
+}
+
+static void null_is_what_was_not_given(void **state)
+{
+	(void)say(*state, INITIALIZE);
+	assert_has(say(*state, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\","
+			       "\"params\":null}"),
+		   "\"tools\":[");
+	assert_has(say(*state, LEGACY("tools/list", "\"cursor\":null")), "\"tools\":[");
+	assert_has(say(*state, LEGACY("tools/call", "\"name\":\"echo\",\"arguments\":"
+						    "{\"word\":null}")),
+		   "argument 'word' is missing");
+	assert_has(say(*state, LEGACY("tools/call", "\"name\":\"echo\",\"arguments\":null")),
+		   "argument 'word' is missing");
+}
+
+static void a_ping_is_answered_before_what_waits(void **state)
+{
+	struct talk *talk = *state;
+	const char line[] = LEGACY("tools/list", "");
+	struct mcp_message *waits;
+
+	(void)say(talk, INITIALIZE);
+	waits = mcp_server_hear(talk->server, line, strlen(line));
+	assert_non_null(waits);
+	assert_string_equal(say(talk, LEGACY("ping", "")),
+			    "{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"result\":{}}\n");
+	mcp_server_answer(talk->server, waits);
+}
+
 static void both_revisions_are_spoken_side_by_side(void **state)
 {
 	(void)say(*state, INITIALIZE);
@@ -171,7 +222,8 @@ static void what_is_of_neither_revision_is_refused_with_both_named(void **state)
 	const char *sent = say(*state, LEGACY("tools/list", ""));
 
 	assert_has(sent, "\"code\":-32602");
-	assert_has(sent, "\"supported\":[\"2026-07-28\",\"2025-11-25\"]");
+	assert_has(sent,
+		   "\"supported\":[\"2026-07-28\",\"2025-11-25\",\"2025-06-18\",\"2024-11-05\"]");
 }
 
 static void a_version_that_is_not_spoken_is_told_with_those_that_are(void **state)
@@ -182,8 +234,10 @@ static void a_version_that_is_not_spoken_is_told_with_those_that_are(void **stat
 			    "\"io.modelcontextprotocol/clientCapabilities\":{}}}}");
 
 	assert_has(sent, "\"code\":-32022");
-	assert_has(sent, "\"data\":{\"supported\":[\"2026-07-28\",\"2025-11-25\"],\"requested\":"
-			 "\"1900-01-01\"}");
+	assert_has(
+		sent,
+		"\"data\":{\"supported\":[\"2026-07-28\",\"2025-11-25\",\"2025-06-18\",\"2024-11-05\"],\"requested\":"
+		"\"1900-01-01\"}");
 }
 
 static void fields_that_a_request_needs_are_asked_for(void **state)
@@ -377,6 +431,9 @@ int main(void)
 		in_talk(a_request_that_says_what_it_is_needs_no_other_before_it),
 		in_talk(discover_names_both_revisions),
 		in_talk(the_older_revision_begins_with_initialize_and_has_no_newer_fields),
+		in_talk(revisions_before_it_are_spoken_when_they_are_asked_for),
+		in_talk(null_is_what_was_not_given),
+		in_talk(a_ping_is_answered_before_what_waits),
 		in_talk(both_revisions_are_spoken_side_by_side),
 		in_talk(what_is_of_neither_revision_is_refused_with_both_named),
 		in_talk(a_version_that_is_not_spoken_is_told_with_those_that_are),
