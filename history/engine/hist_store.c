@@ -1023,8 +1023,8 @@ int hist_store_add_window(const char *path, const struct hist_store *entry,
 {
 	const struct hist_run *run = &entry->runs.item[0];
 	const struct store_wanted wanted = { .fingerprint = hist_text(entry, run->fingerprint),
-				       .job = arrival ? NULL : hist_text(entry, run->job),
-				       .captured = run->captured };
+					     .job = arrival ? NULL : hist_text(entry, run->job),
+					     .captured = run->captured };
 	struct known known = { 0 };
 	int rc = lock_of(path, err);
 
