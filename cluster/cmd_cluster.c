@@ -234,7 +234,7 @@ static enum np_modes_need need_of(const struct cluster_options *options)
 	if (other_files || other_rows)
 		return NP_MODES_ALL;
 	/* Which step an operator or a kernel is in is known when all of the rank is. */
-	if (need == NP_MODES_OPERATORS &&
+	if (need < NP_MODES_RANKS &&
 	    (common->steps.set || common->skip_steps > 0 || common->steps_from ||
 	     common->from_summaries || common->cache))
 		need = NP_MODES_RANKS;
@@ -269,7 +269,9 @@ static int prepare(struct cluster_options *options, struct np_analysis **ret, st
 		options->add = is_there(options, run);
 		need = options->add ? need : NP_MODES_ALL;
 	}
-	common.operators_only = need == NP_MODES_OPERATORS;
+	common.load_part = need == NP_MODES_OPERATORS ? NP_LOAD_OPERATORS
+			   : need == NP_MODES_TIMES   ? NP_LOAD_TIMES
+						      : NP_LOAD_WHOLE;
 	/* Text has links and packets again with each operator. */
 	common.packed_rows = options->export != EXPORT_TEXT;
 	rc = prepare_loaded(&common, run, err);

@@ -178,7 +178,7 @@ static int load(struct np_run *run, const struct np_common *common, struct np_er
 				       .watch = watch,
 				       .watch_context = &progress,
 				       .program = NP_VERSION,
-				       .operators_only = common->operators_only,
+				       .part = (enum np_load_part)common->load_part,
 				       .packed_rows = common->packed_rows,
 				       .kernel_framework_op = common->kernel_framework_op };
 	char *cache = NULL;
@@ -305,7 +305,7 @@ int prepare_for_modes(const struct np_common *common, struct np_run *run, struct
 {
 	NP_CLEANUP(np_manifest_freep) struct np_manifest *manifest = read_manifest(run);
 
-	return np_analysis_build_for_modes(run, manifest, common->operators_only,
+	return np_analysis_build_for_modes(run, manifest, common->load_part != NP_LOAD_WHOLE,
 					   (size_t)common->jobs, ret, err);
 }
 

@@ -344,17 +344,17 @@ static int begin(struct np_run *run, const struct np_manifest *manifest, struct 
 }
 
 int np_analysis_build_for_modes(struct np_run *run, const struct np_manifest *manifest,
-				bool operators_only, size_t threads, struct np_analysis **ret,
+				bool times_only, size_t threads, struct np_analysis **ret,
 				struct np_err *err)
 {
 	NP_CLEANUP(np_analysis_freep) struct np_analysis *analysis = NULL;
 	int rc = begin(run, manifest, &analysis, err);
 
-	if (rc == NP_OK && operators_only)
+	if (rc == NP_OK && times_only)
 		rc = np_align_build(run, threads, &analysis->align, err);
 	else if (rc == NP_OK)
 		rc = align(analysis, manifest, threads, err);
-	if (rc == NP_OK && !operators_only)
+	if (rc == NP_OK && !times_only)
 		rc = short_captures_find(run, analysis->cluster, analysis->align, err);
 	if (rc < 0)
 		return rc;

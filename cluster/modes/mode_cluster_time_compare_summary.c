@@ -163,6 +163,7 @@ const struct mode mode_cluster_time_compare_summary = {
 	.summary = "cluster_time_summary beside that of another run (--base)",
 	.devices = MODE_DEVICES_FIRST,
 	.wants = TIME_SUMMARY_WANTS,
+	.knows = time_summary_knows,
 	.reduce = time_summary_reduce,
 	.merge = merge,
 	.release = time_summary_release,

@@ -13,16 +13,16 @@
 
 #define MODE "cluster_time_summary"
 
-/* Copies of a step, and how much of them nothing hides. */
-struct copies {
-	np_ns time;    /* Σ */
-	np_ns exposed; /* no kernel and no operator runs */
-	np_ns inside;  /* of these, between the first and the last of them */
+struct summary_result {
+	struct np_step_copies *steps; /* by step of the rank; NULL where tasks were not recorded */
 };
 
-struct summary_result {
-	struct copies *steps; /* by step of the rank; NULL where tasks were not recorded */
-};
+unsigned time_summary_knows(const struct np_rank *rank)
+{
+	return rank->copies.count > 0 && rank->copies.count == rank->steps.count
+		       ? TIME_SUMMARY_WANTS
+		       : 0;
+}
 
 void time_summary_release(void *result)
 {
@@ -62,7 +62,8 @@ static uint32_t step_of(const struct mode_rank *rank, const struct np_device_tas
 }
 
 /* The copies of all steps in one pass: `pieces` are by step. */
-static int copy_pieces(struct mode_rank *rank, struct summary_pieces *pieces, struct copies *steps)
+static int copy_pieces(struct mode_rank *rank, struct summary_pieces *pieces,
+		       struct np_step_copies *steps)
 {
 	const struct np_detail *detail = rank->detail;
 	size_t count = detail->tasks.count;
@@ -110,8 +111,8 @@ static int exposed(struct summary_pieces *pieces, const struct np_spans *busy, n
 	return rc;
 }
 
-static int measure(const struct np_spans *busy, struct summary_pieces *copies, struct copies *ret,
-		   struct np_err *err)
+static int measure(const struct np_spans *busy, struct summary_pieces *copies,
+		   struct np_step_copies *ret, struct np_err *err)
 {
 	struct np_span extent = { 0, 0 };
 	int rc = exposed(copies, busy, &ret->exposed, err);
@@ -124,7 +125,7 @@ static int measure(const struct np_spans *busy, struct summary_pieces *copies, s
 }
 
 static int reduce_step(struct mode_rank *rank, uint32_t step, struct summary_pieces *copies,
-		       struct copies *ret)
+		       struct np_step_copies *ret)
 {
 	NP_CLEANUP(np_spans_freep) struct np_spans *busy = NULL;
 	int rc;
@@ -147,6 +148,13 @@ int time_summary_reduce(struct mode_rank *rank, const void *prepared, void **ret
 	if (!result)
 		return np_fail_nomem(rank->err, MODE);
 	*ret = result;
+	if (time_summary_knows(rank->rank)) {
+		result->steps = calloc(count + 1, sizeof(*result->steps));
+		if (!result->steps)
+			return np_fail_nomem(rank->err, MODE);
+		memcpy(result->steps, rank->rank->copies.item, count * sizeof(*result->steps));
+		return NP_OK;
+	}
 	if (!(rank->detail->has & NP_DETAIL_TASKS))
 		return NP_OK;
 	result->steps = calloc(count + 1, sizeof(*result->steps));
@@ -269,7 +277,7 @@ static struct np_cell us(np_ns time)
 }
 
 static int put_step(struct np_modes *modes, struct np_mode_table *table, size_t index,
-		    uint32_t step, const struct copies *copies, const struct shares *shares,
+		    uint32_t step, const struct np_step_copies *copies, const struct shares *shares,
 		    struct np_err *err)
 {
 	const struct np_rank *rank = modes->run->ranks[index];
@@ -367,7 +375,9 @@ const struct mode mode_cluster_time_summary = {
 	.name = MODE,
 	.summary = "computing, communication, copies and idle time of each rank and step",
 	.devices = MODE_DEVICES_FIRST,
+	.model = MODE_OF_TIMES,
 	.wants = TIME_SUMMARY_WANTS,
+	.knows = time_summary_knows,
 	.reduce = time_summary_reduce,
 	.merge = merge,
 	.release = time_summary_release,

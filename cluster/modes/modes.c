@@ -241,8 +241,10 @@ enum np_modes_need np_modes_need(uint64_t modes)
 			continue;
 		if (i < MODE_FIRST_OWN)
 			return NP_MODES_ALL;
-		if (modes_table[i]->model != MODE_OF_OPERATORS)
+		if (modes_table[i]->model == MODE_OF_RANKS)
 			need = NP_MODES_RANKS;
+		else if (modes_table[i]->model == MODE_OF_TIMES && need < NP_MODES_TIMES)
+			need = NP_MODES_TIMES;
 	}
 	return need;
 }

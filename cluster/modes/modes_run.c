@@ -39,8 +39,10 @@ static unsigned known_to_miss(const struct np_run *run, size_t index)
  */
 static unsigned missing_wants(const struct mode *mode, const struct np_run *run, size_t index)
 {
+	unsigned knows = mode->knows && run->ranks[index] ? mode->knows(run->ranks[index]) : 0;
+
 	return mode->needs & known_to_miss(run, index) ? mode->needs & ~(unsigned)KNOWN
-						       : mode->wants;
+						       : mode->wants & ~knows;
 }
 
 /*

@@ -15,6 +15,8 @@ extern const struct np_column time_summary_columns[TIME_SUMMARY_COLUMNS];
 
 /* How a mode reduces a rank to what the rows need, and lets go of it. */
 #define TIME_SUMMARY_WANTS (NP_DETAIL_KERNELS | NP_DETAIL_TASKS)
+/* What a rank that was loaded for its times need not be read for again. */
+unsigned time_summary_knows(const struct np_rank *rank);
 int time_summary_reduce(struct mode_rank *rank, const void *prepared, void **ret) NP_MUST_USE;
 void time_summary_release(void *result);
 

@@ -133,6 +133,12 @@ static int find_candidates(const struct np_analysis *analysis, struct comms_cand
 	return find_fingerprints(analysis->run, ret, err);
 }
 
+/* The name of a process group that is looked for on a side. */
+struct wanted_candidate {
+	const struct comms_candidates *side;
+	const char *name;
+};
+
 /* A name that is looked for. */
 struct wanted_name {
 	const struct comparison *comparison;
@@ -174,33 +180,64 @@ static int add_comm(struct comparison *comparison, const struct np_buf *name,
 	return np_map_add(&comparison->comm_names, hash_name(comm->name), (uint32_t)*ret, err);
 }
 
-/* All communicators of one name are one: a tensor parallel run has many called "tp". */
-static int match_names(struct comparison *comparison, struct comms_candidates sides[CMP_SIDES],
+/* The names of process groups on a side. */
+static bool is_called(const void *what, uint32_t value)
+{
+	const struct wanted_candidate *wanted = what;
+
+	return strcmp(wanted->side->list.item[value].pg_name, wanted->name) == 0;
+}
+
+static bool has_pg_name(const struct np_map *names, const struct comms_candidates *side,
+			const char *name)
+{
+	const struct wanted_candidate wanted = { side, name };
+
+	return np_map_find(names, hash_name(name), is_called, &wanted) != NP_MAP_NONE;
+}
+
+static int index_names(const struct comms_candidates *side, struct np_map *names,
 		       struct np_err *err)
 {
 	int rc = NP_OK;
 
-	for (int i = 0; i < CMP_SIDES; i++) {
-		for (size_t j = 0; j < sides[i].list.count && rc == NP_OK; j++) {
-			struct comms_candidate *each = &sides[i].list.item[j];
-			NP_CLEANUP(np_buf_release) struct np_buf name = NP_BUF_INIT;
-			bool other = false;
+	for (size_t i = 0; i < side->list.count && rc == NP_OK; i++) {
+		const char *name = side->list.item[i].pg_name;
 
-			for (size_t k = 0; each->pg_name && !other && k < sides[!i].list.count;
-			     k++) {
-				const char *theirs = sides[!i].list.item[k].pg_name;
-
-				other = theirs && strcmp(theirs, each->pg_name) == 0;
-			}
-			if (!other)
-				continue;
-			np_buf_add(&name, each->pg_name);
-			each->comm = find_comm(comparison, each->pg_name);
-			if (each->comm == SIZE_MAX)
-				rc = add_comm(comparison, &name, "pg_name", &each->comm, err);
-		}
+		if (name && !has_pg_name(names, side, name))
+			rc = np_map_add(names, hash_name(name), (uint32_t)i, err);
 	}
 	return rc;
+}
+
+/* All communicators of one name are one: a tensor parallel run has many called "tp". */
+static int match_side_names(struct comparison *comparison, struct comms_candidates *side,
+			    const struct comms_candidates *other, struct np_err *err)
+{
+	struct np_map names = { 0 };
+	int rc = index_names(other, &names, err);
+
+	for (size_t i = 0; i < side->list.count && rc == NP_OK; i++) {
+		struct comms_candidate *each = &side->list.item[i];
+		NP_CLEANUP(np_buf_release) struct np_buf name = NP_BUF_INIT;
+
+		if (!each->pg_name || !has_pg_name(&names, other, each->pg_name))
+			continue;
+		np_buf_add(&name, each->pg_name);
+		each->comm = find_comm(comparison, each->pg_name);
+		if (each->comm == SIZE_MAX)
+			rc = add_comm(comparison, &name, "pg_name", &each->comm, err);
+	}
+	np_map_release(&names);
+	return rc;
+}
+
+static int match_names(struct comparison *comparison, struct comms_candidates sides[CMP_SIDES],
+		       struct np_err *err)
+{
+	int rc = match_side_names(comparison, &sides[CMP_BASE], &sides[CMP_NEW], err);
+
+	return rc < 0 ? rc : match_side_names(comparison, &sides[CMP_NEW], &sides[CMP_BASE], err);
 }
 
 static bool same_ranks(const struct np_communicator *a, const struct np_communicator *b)
@@ -254,39 +291,179 @@ static void name_pair(struct np_buf *name, const struct comms_candidate *a,
 	free(ranks);
 }
 
-static void make_unique(const struct comparison *comparison, struct np_buf *name)
-{
-	size_t length = name->length;
+/* A name that several have, and the last number that told them apart. */
+struct used_name {
+	const char *name;
+	int last;
+};
 
-	for (int i = 2; find_comm(comparison, name->text) != SIZE_MAX && !name->failed; i++) {
+struct used_names {
+	struct np_map map; /* → list */
+	NP_VEC(struct used_name) list;
+};
+
+struct wanted_use {
+	const struct used_names *names;
+	const char *name;
+};
+
+static bool is_used(const void *what, uint32_t value)
+{
+	const struct wanted_use *wanted = what;
+
+	return strcmp(wanted->names->list.item[value].name, wanted->name) == 0;
+}
+
+/* Names are never given back, so that numbers that were taken stay so. */
+static int make_unique(struct comparison *comparison, struct used_names *names, struct np_buf *name,
+		       struct np_err *err)
+{
+	const struct wanted_use wanted = { names, name->text };
+	size_t length = name->length;
+	struct used_name *used;
+	uint32_t at;
+	int rc;
+
+	if (name->failed || find_comm(comparison, name->text) == SIZE_MAX)
+		return NP_OK;
+	at = np_map_find(&names->map, hash_name(name->text), is_used, &wanted);
+	if (at == NP_MAP_NONE) {
+		used = np_vec_add(&names->list, err);
+		if (!used)
+			return NP_E_NOMEM;
+		*used = (struct used_name){ cmp_keep(comparison, name), 1 };
+		at = (uint32_t)names->list.count - 1;
+		rc = used->name ? np_map_add(&names->map, hash_name(used->name), at, err)
+				: np_fail_nomem(err, "communicators");
+		if (rc < 0)
+			return rc;
+	}
+	used = &names->list.item[at];
+	do {
 		name->length = length;
 		name->text[length] = '\0';
-		np_buf_printf(name, " #%d", i);
+		np_buf_printf(name, " #%d", ++used->last);
+	} while (!name->failed && find_comm(comparison, name->text) != SIZE_MAX);
+	return NP_OK;
+}
+
+/* What two communicators that match have in common; false for one that matches none. */
+static bool key_of(const struct comms_candidate *each, enum comms_way way, uint64_t *ret)
+{
+	const struct np_communicator *communicator = each->communicator;
+
+	switch (way) {
+	case BY_RANKS:
+		*ret = communicator->members
+			       ? np_hash(communicator->collective, communicator->members,
+					 communicator->member_count *
+						 sizeof(*communicator->members))
+			       : 0;
+		return communicator->members != NULL;
+	case BY_WORK:
+		*ret = mix(each->fingerprint, communicator->size);
+		return each->fingerprint != 0;
+	case BY_TYPES:
+	default:
+		*ret = each->types;
+		return each->types != 0;
 	}
 }
 
-static int match_pairs(struct comparison *comparison, struct comms_candidates sides[CMP_SIDES],
-		       enum comms_way way, struct np_err *err)
+/* Those of a side that are not matched: of each key the first, and behind each the next. */
+struct comms_index {
+	struct np_numbers keys; /* → first */
+	NP_VEC(uint32_t) first; /* NP_MAP_NONE: all are matched by now */
+	uint32_t *next;         /* by candidate; NP_MAP_NONE behind the last */
+};
+
+static void release_index(struct comms_index *index)
+{
+	np_numbers_release(&index->keys);
+	np_vec_release(&index->first);
+	free(index->next);
+}
+
+static int index_candidates(const struct comms_candidates *side, enum comms_way way,
+			    struct comms_index *ret, struct np_err *err)
 {
 	int rc = NP_OK;
 
-	for (size_t i = 0; i < sides[0].list.count && rc == NP_OK; i++) {
-		struct comms_candidate *a = &sides[0].list.item[i];
+	ret->next = malloc((side->list.count + 1) * sizeof(*ret->next));
+	if (!ret->next)
+		return np_fail_nomem(err, "communicators");
+	for (size_t i = side->list.count; i-- > 0 && rc == NP_OK;) {
+		uint64_t key;
+		uint32_t at;
 
-		for (size_t j = 0; j < sides[1].list.count && a->comm == SIZE_MAX && rc == NP_OK;
-		     j++) {
-			struct comms_candidate *b = &sides[1].list.item[j];
-			NP_CLEANUP(np_buf_release) struct np_buf name = NP_BUF_INIT;
+		if (side->list.item[i].comm != SIZE_MAX || !key_of(&side->list.item[i], way, &key))
+			continue;
+		at = np_numbers_get(&ret->keys, key);
+		if (at == NP_MAP_NONE) {
+			uint32_t *first = np_vec_add(&ret->first, err);
 
-			if (b->comm != SIZE_MAX || !is_match(a, b, way))
-				continue;
-			name_pair(&name, a, b, way == BY_RANKS);
-			make_unique(comparison, &name);
-			rc = add_comm(comparison, &name, way == BY_RANKS ? "ranks" : "fingerprint",
-				      &a->comm, err);
-			b->comm = a->comm;
+			if (!first)
+				return NP_E_NOMEM;
+			*first = NP_MAP_NONE;
+			at = (uint32_t)ret->first.count - 1;
+			rc = np_numbers_add(&ret->keys, key, at, err);
 		}
+		ret->next[i] = ret->first.item[at];
+		ret->first.item[at] = (uint32_t)i;
 	}
+	return rc;
+}
+
+/* The first of a side that is not matched and is like `a`; NULL for none. */
+static struct comms_candidate *find_match(struct comms_index *index, struct comms_candidates *side,
+					  const struct comms_candidate *a, enum comms_way way)
+{
+	uint64_t key;
+	uint32_t at = key_of(a, way, &key) ? np_numbers_get(&index->keys, key) : NP_MAP_NONE;
+	uint32_t *first = at == NP_MAP_NONE ? NULL : &index->first.item[at];
+
+	while (first && *first != NP_MAP_NONE && side->list.item[*first].comm != SIZE_MAX)
+		*first = index->next[*first];
+	for (uint32_t i = first ? *first : NP_MAP_NONE; i != NP_MAP_NONE; i = index->next[i]) {
+		struct comms_candidate *b = &side->list.item[i];
+
+		if (b->comm == SIZE_MAX && is_match(a, b, way))
+			return b;
+	}
+	return NULL;
+}
+
+static int match_pair(struct comparison *comparison, struct used_names *names,
+		      struct comms_candidate *a, struct comms_candidate *b, enum comms_way way,
+		      struct np_err *err)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf name = NP_BUF_INIT;
+	int rc;
+
+	name_pair(&name, a, b, way == BY_RANKS);
+	rc = make_unique(comparison, names, &name, err);
+	if (rc == NP_OK)
+		rc = add_comm(comparison, &name, way == BY_RANKS ? "ranks" : "fingerprint",
+			      &a->comm, err);
+	b->comm = a->comm;
+	return rc;
+}
+
+static int match_pairs(struct comparison *comparison, struct comms_candidates sides[CMP_SIDES],
+		       struct used_names *names, enum comms_way way, struct np_err *err)
+{
+	struct comms_index index = { 0 };
+	int rc = index_candidates(&sides[CMP_NEW], way, &index, err);
+
+	for (size_t i = 0; i < sides[CMP_BASE].list.count && rc == NP_OK; i++) {
+		struct comms_candidate *a = &sides[CMP_BASE].list.item[i];
+		struct comms_candidate *b =
+			a->comm == SIZE_MAX ? find_match(&index, &sides[CMP_NEW], a, way) : NULL;
+
+		if (b)
+			rc = match_pair(comparison, names, a, b, way, err);
+	}
+	release_index(&index);
 	return rc;
 }
 
@@ -352,6 +529,7 @@ static void see_estimators(struct comparison *comparison)
 int cmp_match_communicators(struct comparison *comparison, struct np_err *err)
 {
 	struct comms_candidates sides[CMP_SIDES] = { 0 };
+	struct used_names names = { 0 };
 	int rc = NP_OK;
 
 	for (int i = 0; i < CMP_SIDES && rc == NP_OK; i++) {
@@ -364,11 +542,13 @@ int cmp_match_communicators(struct comparison *comparison, struct np_err *err)
 	if (rc == NP_OK)
 		rc = match_names(comparison, sides, err);
 	for (int way = BY_RANKS; way <= BY_TYPES && rc == NP_OK; way++)
-		rc = match_pairs(comparison, sides, (enum comms_way)way, err);
+		rc = match_pairs(comparison, sides, &names, (enum comms_way)way, err);
 	if (rc == NP_OK)
 		rc = take_rest(comparison, sides, err);
 	if (rc == NP_OK)
 		see_estimators(comparison);
+	np_map_release(&names.map);
+	np_vec_release(&names.list);
 	np_vec_release(&sides[CMP_BASE].list);
 	np_vec_release(&sides[CMP_NEW].list);
 	return rc;
@@ -473,21 +653,26 @@ static int measure_side(struct comparison *comparison, enum cmp_which which, str
 	return NP_OK;
 }
 
+/* What leaves changed by is what their communicators did. */
+static void sum_leaves(struct comparison *comparison)
+{
+	for (size_t i = 0; i < comparison->leaves.count; i++) {
+		const struct cmp_leaf *leaf = &comparison->leaves.item[i];
+
+		if (leaf->comm == SIZE_MAX)
+			continue;
+		comparison->comms.item[leaf->comm].delta += leaf->change.delta;
+		if (leaf->kind == CMP_LEAF_WAIT)
+			comparison->comms.item[leaf->comm].wait_effect += leaf->change.delta;
+	}
+}
+
 /* delta = bytes + bandwidth + wait + overlap, to the nanosecond. */
-static void divide_delta(const struct comparison *comparison, struct cmp_comm *comm)
+static void divide_delta(struct cmp_comm *comm)
 {
 	const struct cmp_comm_side *base = &comm->side[CMP_BASE];
 	const struct cmp_comm_side *new_ = &comm->side[CMP_NEW];
 
-	for (size_t i = 0; i < comparison->leaves.count; i++) {
-		const struct cmp_leaf *leaf = &comparison->leaves.item[i];
-
-		if (leaf->comm == SIZE_MAX || &comparison->comms.item[leaf->comm] != comm)
-			continue;
-		comm->delta += leaf->change.delta;
-		if (leaf->kind == CMP_LEAF_WAIT)
-			comm->wait_effect += leaf->change.delta;
-	}
 	comm->bytes_effect = NP_UNKNOWN;
 	comm->bandwidth_effect = NP_UNKNOWN;
 	comm->overlap_effect = comm->delta - comm->wait_effect;
@@ -506,7 +691,9 @@ int cmp_measure_comms(struct comparison *comparison, struct np_err *err)
 
 	if (rc == NP_OK)
 		rc = measure_side(comparison, CMP_NEW, err);
+	if (rc == NP_OK)
+		sum_leaves(comparison);
 	for (size_t i = 0; i < comparison->comms.count && rc == NP_OK; i++)
-		divide_delta(comparison, &comparison->comms.item[i]);
+		divide_delta(&comparison->comms.item[i]);
 	return rc;
 }

@@ -82,10 +82,10 @@ int np_analysis_build(struct np_run *run, const struct np_manifest *manifest, si
 
 /*
  * The same, but for modes alone: communicators and matched operators, and with
- * `operators_only` not even clocks. All else stays empty.
+ * `times_only` not even clocks. All else stays empty.
  */
 int np_analysis_build_for_modes(struct np_run *run, const struct np_manifest *manifest,
-				bool operators_only, size_t threads, struct np_analysis **ret,
+				bool times_only, size_t threads, struct np_analysis **ret,
 				struct np_err *err) NP_MUST_USE;
 
 /* Fill `explanations`: it takes long for many ranks, and only the JSON lists them all. */

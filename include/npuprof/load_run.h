@@ -5,6 +5,7 @@
 #include "npuprof/iteration.h"
 #include "npuprof/kernel_sums.h"
 #include "npuprof/procs.h"
+#include "npuprof/run.h"
 #include "npuprof/workers.h"
 
 /*
@@ -14,8 +15,6 @@
  * One job per rank on a pool of threads, here and in other processes. A rank that
  * cannot be read is noted and stays NULL; the others are not touched by it.
  */
-
-struct np_run;
 
 /* How far loading is, over all processes. */
 struct np_load_progress {
@@ -44,8 +43,8 @@ struct np_load_options {
 	void *watch_context;
 	/* Where steps come from. */
 	struct np_steps_choice steps;
-	/* np_source_files.operators_only of all ranks. */
-	bool operators_only;
+	/* np_source_files.part of all ranks. */
+	enum np_load_part part;
 	/* Sum the kernels of ranks too, where their databases are read. */
 	np_kernel_framework_op *kernel_framework_op;
 	/* Keep links and packets packed: np_rank_pack_rows(). */

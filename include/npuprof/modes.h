@@ -45,6 +45,7 @@ bool np_modes_want_matrix(uint64_t modes);
 /* How much of a run has to be loaded and measured for these. */
 enum np_modes_need {
 	NP_MODES_OPERATORS, /* operators of ranks and how they are matched */
+	NP_MODES_TIMES,     /* also the times of their steps, and of copies */
 	NP_MODES_RANKS,     /* ranks as a whole, and that */
 	NP_MODES_ALL,       /* all measures */
 };

@@ -347,6 +347,14 @@ struct np_layer {
 	uint32_t depth;     /* 0 in the iteration, 1 in the last one of depth 0 */
 };
 
+/* Asynchronous copies of memory that belong to a step, on the first device. */
+struct np_step_copies {
+	np_ns time;    /* Σ */
+	np_ns exposed; /* nothing computed or communicated meanwhile: in its step */
+	np_ns inside;  /* of these, between the first and the last that did */
+	np_ns again;   /* of computing: where the window of the step before reached into this one */
+};
+
 /* What else a profile holds, as bits: later analyses read it, lists name it. */
 enum np_contents {
 	NP_HAS_MEMORY = 1 << 0,
@@ -454,6 +462,7 @@ struct np_rank {
 	NP_VEC(struct np_expert_work) experts;      /* by time */
 	NP_VEC(struct np_counter) counters;         /* by table, quantity and device */
 	NP_VEC(struct np_unknown) unknowns;         /* by table and place in it */
+	NP_VEC(struct np_step_copies) copies;       /* by step; empty where nobody asked for them */
 	NP_VEC(struct np_layer) layers;             /* of found iterations, in their order */
 	struct np_activity activity;                /* empty without intervals */
 	/* NULL unless asked for, and known; while a rank is loaded, then packed */

@@ -77,6 +77,15 @@ struct np_named_place {
 	int32_t dp, pp, tp, cp, ep;
 };
 
+/* How much of a rank is wanted, where its files can be read for that alone. */
+enum np_load_part {
+	NP_LOAD_WHOLE,
+	/* Not what a nanosecond of a step went to, nor samples and memory; copies beside. */
+	NP_LOAD_TIMES,
+	/* Only operators and communicators: neither steps nor times. */
+	NP_LOAD_OPERATORS,
+};
+
 struct np_source_files {
 	enum np_kind kind;
 	int32_t rank;
@@ -95,9 +104,7 @@ struct np_source_files {
 	char *summary;        /* a file that holds the rank already reduced, else NULL */
 	int64_t summary_at;   /* where in that file, of a part; else 0 */
 	int64_t summary_size; /* bytes of it there; 0: all of the file */
-	/* Only operators and communicators are wanted, where its files can be read for them alone:
-	 * neither steps nor times. */
-	bool operators_only;
+	enum np_load_part part;
 	struct np_steps_choice steps; /* where its steps come from; the pattern is not its own */
 	/* Sum its kernels too, by these calls (kernel_sums.h); NULL: do not. */
 	bool (*kernel_framework_op)(const char *name);

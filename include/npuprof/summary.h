@@ -28,7 +28,7 @@
  */
 
 /* A change of this number makes all summaries stale: raise it with every change of the form. */
-#define NP_SUMMARY_FORM 14
+#define NP_SUMMARY_FORM 15
 
 /* What is known about a rank beside what was loaded. */
 struct np_summary {

@@ -27,11 +27,31 @@ run "$npuprof" cluster -v run -m hccl_sum --no-db
 expect_stderr_has 'match ' 'tables '
 expect_stderr_lacks ' waits ' ' root causes ' ' replay '
 run "$npuprof" cluster -v run -m cluster_time_summary --no-db
+expect_stderr_has 'match ' 'tables '
+expect_stderr_lacks ' waits ' ' root causes ' ' replay '
+run "$npuprof" cluster -v run -m free_analysis --no-db
 expect_stderr_has 'match ' ' waits ' 'tables '
 expect_stderr_lacks ' root causes ' ' replay '
+
+behaviour 'copies are known from the one pass over the tasks as from their details'
+"$synth" -q -o copies --no-instances --ranks 4 --steps 4 --micro-batches 2 --schedule pp --pp 2 --between 300 --host-gap 1:200 \
+	--dataloader all:400 || exit 1
+for which in run copies; do
+	rm -rf out out2
+	run "$npuprof" cluster -q $which -o out -m cluster_time_summary
+	run "$npuprof" cluster -q $which -o out2
+	run "$npuprof" cluster -v $which -o out2 -m cluster_time_summary
+	expect_stderr_lacks ' waits '
+	for each in out out2; do sqlite3 $each/cluster_analysis_output/cluster_analysis.db 'SELECT * FROM ClusterTimeSummary' >$each.rows; done
+	expect 'some rows' test -s out.rows
+	expect 'the same' cmp out.rows out2.rows
+done
+
+behaviour 'a mode alone reads little'
 if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
 	bytes() { strace -f -e trace=pread64 -o trace "$npuprof" cluster -q run -j 1 "$@" >/dev/null 2>&1; awk '{ sum += $NF } END { print sum }' trace; }
 	expect 'hccl_sum reads less than half of the bytes' test $((2 * $(bytes -m hccl_sum --no-db))) -lt "$(bytes --no-db)"
+	expect 'cluster_time_summary reads no more than all' test "$(bytes -m cluster_time_summary --no-db)" -le "$(bytes --no-db)"
 fi
 
 behaviour 'without a fresh database it writes the tables of all beside its own'

@@ -74,6 +74,7 @@ enum mode_devices {
 /* What a mode makes use of beside the sections of the detail that it wants. */
 enum mode_model {
 	MODE_OF_RANKS,     /* all that ranks have */
+	MODE_OF_TIMES,     /* step times and operators, and copies if they are known */
 	MODE_OF_OPERATORS, /* their operators; of steps only whether they were chosen */
 };
 
@@ -88,6 +89,9 @@ struct mode {
 	unsigned needs;
 	/* Before any rank is loaded, to choose from them; may be missing. */
 	int (*prepare)(struct np_modes *modes, void **ret, struct np_err *err);
+	/* Of `wants`, sections that this rank need not be read for: it has what they would say.
+	 * May be missing. */
+	unsigned (*knows)(const struct np_rank *rank);
 	/* Ranks of which nothing is needed, so that their detail need not be loaded; may be
 	 * missing. */
 	bool (*skips)(const void *prepared, size_t index);

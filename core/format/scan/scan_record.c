@@ -210,8 +210,12 @@ static inline uint64_t join_varint(uint64_t bytes)
 	return (bytes & UINT64_C(0x0fffffff00000000)) >> 4 | (bytes & UINT64_C(0x000000000fffffff));
 }
 
-/* What is in front of a record: its size, mostly of one byte, and the rowid, mostly of up to 8. */
-static inline const uint8_t *pass_sizes(const uint8_t *cell, uint64_t *size, uint64_t *rowid)
+/*
+ * What is in front of a record: its size, mostly of one byte, and the rowid, mostly of up to 8.
+ * NULL: it is not asked for.
+ */
+__attribute__((always_inline)) static inline const uint8_t *
+pass_sizes(const uint8_t *cell, uint64_t *size, int64_t *rowid)
 {
 	uint64_t bytes;
 	unsigned shift;
@@ -219,18 +223,26 @@ static inline const uint8_t *pass_sizes(const uint8_t *cell, uint64_t *size, uin
 	memcpy(&bytes, cell + 1, sizeof(bytes));
 	bytes = be64toh(bytes);
 	if (cell[0] >= 0x80 || (bytes & GOES_ON) == GOES_ON) {
-		cell = get_padded_varint(cell, size);
-		return get_padded_varint(cell, rowid);
+		uint64_t value;
+
+		cell = get_padded_varint(get_padded_varint(cell, size), &value);
+		if (rowid)
+			*rowid = (int64_t)value;
+		return cell;
 	}
 	/* Bits behind the highest that is not set, which is that of the last byte. */
 	shift = 56 - ((unsigned)__builtin_clzll(~bytes & GOES_ON) & ~7U);
 	*size = cell[0];
-	*rowid = join_varint(bytes >> shift);
+	if (rowid)
+		*rowid = (int64_t)join_varint(bytes >> shift);
 	return cell + 1 + 8 - shift / 8;
 }
 
 /* As many of the next cells as are alike; none if the first is not for the fast way, or damaged. */
-static void find_run(struct np_pages *pages, const uint8_t *pointers, size_t count, struct run *run)
+__attribute__((always_inline)) static inline void find_run_with(struct np_pages *pages,
+								const uint8_t *pointers,
+								size_t count, bool rowids,
+								struct run *run)
 {
 	const uint8_t *leaf = pages->leaf;
 	const uint8_t *end = leaf + pages->usable;
@@ -244,12 +256,11 @@ static void find_run(struct np_pages *pages, const uint8_t *pointers, size_t cou
 	for (done = 0; done < count; done++) {
 		uint32_t at = np_be16(pointers + 2 * done);
 		const uint8_t *record;
-		uint64_t rowid;
 		uint64_t size;
 
 		if (at < first || at > last)
 			break;
-		record = pass_sizes(leaf + at, &size, &rowid);
+		record = pass_sizes(leaf + at, &size, rowids ? &run->rowid[done] : NULL);
 		if (record >= end || size > (size_t)(end - record) || size > most)
 			break;
 		if (!layout)
@@ -259,10 +270,17 @@ static void find_run(struct np_pages *pages, const uint8_t *pointers, size_t cou
 		if (!layout->usable || layout->size > size)
 			break;
 		run->record[done] = record;
-		run->rowid[done] = (int64_t)rowid;
 	}
 	run->layout = layout;
 	run->count = done;
+}
+
+static void find_run(struct np_pages *pages, const uint8_t *pointers, size_t count, struct run *run)
+{
+	if (pages->rowid_count > 0)
+		find_run_with(pages, pointers, count, true, run);
+	else
+		find_run_with(pages, pointers, count, false, run);
 }
 
 static void put_column(int64_t *target, const struct run *run, const struct np_layout_value *value)

@@ -75,7 +75,7 @@ static int send_order(const struct np_run *run, const struct np_load_options *op
 	np_bytes_put_number(&order, options->workers.threads);
 	np_bytes_put_signed(&order, options->max_memory);
 	np_bytes_put_number(&order, options->kernel_framework_op != NULL);
-	np_bytes_put_number(&order, options->operators_only);
+	np_bytes_put_number(&order, options->part);
 	np_bytes_put_number(&order, options->steps.want);
 	np_bytes_put_text(&order, options->steps.pattern);
 	np_bytes_put_number(&order, count);
@@ -317,7 +317,7 @@ static int read_order(struct np_bytes_reader *reader, struct load_service *servi
 	service->options.workers.threads = (size_t)np_bytes_get_number(reader);
 	service->options.max_memory = np_bytes_get_signed(reader);
 	sums = np_bytes_get_at_most(reader, 1) != 0;
-	service->options.operators_only = np_bytes_get_at_most(reader, 1) != 0;
+	service->options.part = (enum np_load_part)np_bytes_get_at_most(reader, NP_LOAD_OPERATORS);
 	service->options.steps.want =
 		(enum np_steps_want)np_bytes_get_at_most(reader, NP_STEPS_WANT_COUNT - 1);
 	service->pattern = np_bytes_get_text(reader);
@@ -332,7 +332,7 @@ static int read_order(struct np_bytes_reader *reader, struct load_service *servi
 			return NP_E_NOMEM;
 		summary_get_source(reader, source);
 		source->steps = service->options.steps;
-		source->operators_only = service->options.operators_only;
+		source->part = service->options.part;
 		source->kernel_framework_op = sums ? service->kernel_framework_op : NULL;
 	}
 	service->strings = np_strtab_new();

@@ -312,20 +312,20 @@ int np_load_run(struct np_run *run, const struct np_load_options *options, struc
 	for (size_t i = 0; i < run->sources.count; i++) {
 		run->sources.item[i].kernel_framework_op = options->kernel_framework_op;
 		run->sources.item[i].steps = options->steps;
-		run->sources.item[i].operators_only = options->operators_only;
+		run->sources.item[i].part = options->part;
 	}
 	if (options->cache)
 		keep_run(run, options);
 	rc = load_all(run, options, outcomes, err);
 	if (rc == NP_OK)
 		rc = settle_iterations(run, options, outcomes, err);
-	if (rc == NP_OK && !options->operators_only)
+	if (rc == NP_OK && options->part != NP_LOAD_OPERATORS)
 		note_steps(run, options, outcomes);
 	for (size_t i = 0; i < run->sources.count; i++) {
 		run->ranks[i] = outcomes[i].rank;
 		run->cached += outcomes[i].cached;
 	}
-	if (rc == NP_OK && !options->operators_only)
+	if (rc == NP_OK && options->part != NP_LOAD_OPERATORS)
 		unlike_note(run);
 	collect_notes(run, outcomes);
 	note_cache(run, options, outcomes);

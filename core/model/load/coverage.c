@@ -59,6 +59,16 @@ static np_ns computing_until(const struct np_activity *activity,
 	return sum;
 }
 
+/* Likewise, where a rank was read for its times alone. */
+static np_ns computing_again(const struct np_rank *rank, size_t cell, np_ns until)
+{
+	if (cell < rank->activity.cells.count)
+		return computing_until(&rank->activity, &rank->activity.cells.item[cell], until);
+	return rank->times.item[cell].step < rank->copies.count
+		       ? rank->copies.item[rank->times.item[cell].step].again
+		       : 0;
+}
+
 /*
  * How far the window of a step reached into the next: streams overlap by less than a step. What
  * lies further away was moved there by damage.
@@ -105,14 +115,16 @@ static int find_twice(struct load_coverage *coverage, const struct np_rank *rank
 		return np_fail_nomem(err, "steps");
 	count = windows_of(rank, false, begins);
 	(void)windows_of(rank, true, ends);
-	for (size_t i = 0; i < rank->activity.cells.count && count > 0; i++) {
+	size_t cells = rank->activity.cells.count > 0 || rank->device_count > 1
+			       ? rank->activity.cells.count
+			       : rank->times.count;
+	for (size_t i = 0; i < cells && count > 0; i++) {
 		uint32_t step = rank->times.item[i].step;
 		np_ns past = step > 0 && step < rank->steps.count ? past_of(rank, step - 1) : 0;
 
 		if (past > 0)
 			coverage->twice[COMPUTING] +=
-				computing_until(&rank->activity, &rank->activity.cells.item[i],
-						rank->steps.item[step].begin + past);
+				computing_again(rank, i, rank->steps.item[step].begin + past);
 	}
 	for (size_t i = 0; i < rank->ops.count && count > 0; i++) {
 		const struct np_comm_op *op = &rank->ops.item[i];

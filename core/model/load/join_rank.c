@@ -117,6 +117,7 @@ static int take_times(struct np_rank *to, struct np_rank *from, struct np_err *e
 		TAKE(to->whole, from->whole);
 		to->steps_from = from->steps_from;
 		to->steps_confidence = from->steps_confidence;
+		TAKE(to->copies, from->copies);
 		TAKE(to->layers, from->layers);
 		to->step_source = from->step_source;
 		to->device = from->device;

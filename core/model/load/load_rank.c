@@ -50,15 +50,19 @@ static int read_rank_db(struct np_rank *rank, const struct np_source_files *sour
 {
 	np_kernel_framework_op *framework_op = source->kernel_framework_op;
 
-	return np_load_rank_db(rank, source->file[NP_FILE_RANK_DB], !framework_op, &source->steps,
+	enum np_rank_db_way way = framework_op                    ? NP_RANK_DB_AT_ONCE
+				  : source->part == NP_LOAD_TIMES ? NP_RANK_DB_TIMES
+								  : NP_RANK_DB_IN_PARTS;
+
+	return np_load_rank_db(rank, source->file[NP_FILE_RANK_DB], way, &source->steps,
 			       framework_op, strings, err);
 }
 
 static int read_whole_rank_db(struct np_rank *rank, const struct np_source_files *source,
 			      struct np_strtab *strings, struct np_err *err)
 {
-	return np_load_rank_db(rank, source->file[NP_FILE_RANK_DB], false, &source->steps,
-			       source->kernel_framework_op, strings, err);
+	return np_load_rank_db(rank, source->file[NP_FILE_RANK_DB], NP_RANK_DB_AT_ONCE,
+			       &source->steps, source->kernel_framework_op, strings, err);
 }
 
 static int read_analysis_db(struct np_rank *rank, const struct np_source_files *source,
@@ -366,7 +370,7 @@ static int load_operators(const struct np_source_files *source, struct np_strtab
 	int rc;
 
 	*ret = NULL;
-	if (!source->operators_only || !source->file[NP_FILE_RANK_DB] ||
+	if (source->part != NP_LOAD_OPERATORS || !source->file[NP_FILE_RANK_DB] ||
 	    source->kernel_framework_op)
 		return NP_OK;
 	rank = np_rank_new(source->rank, source->dir);

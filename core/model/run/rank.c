@@ -82,6 +82,7 @@ void np_rank_free(struct np_rank *rank)
 	np_vec_release(&rank->experts);
 	np_vec_release(&rank->counters);
 	np_vec_release(&rank->unknowns);
+	np_vec_release(&rank->copies);
 	np_vec_release(&rank->layers);
 	np_activity_release(&rank->activity);
 	np_kernel_sums_free(rank->kernel_sums);

@@ -44,7 +44,8 @@ KNOWS(np_exposed, 32);
 KNOWS(np_counter, 40);
 KNOWS(np_unknown, 8);
 KNOWS(np_layer, 32);
-KNOWS(np_rank, 808);
+KNOWS(np_step_copies, 32);
+KNOWS(np_rank, 832);
 KNOWS(np_kernel_sort, 36);
 KNOWS(np_kernel_sum, 64);
 KNOWS(np_kernel_sums, 64);
@@ -225,6 +226,13 @@ static const struct summary_field layer_fields[] = {
 	FIELD(np_layer, of, U32, ANY),      FIELD(np_layer, depth, U32, ANY),
 };
 
+static const struct summary_field copies_fields[] = {
+	FIELD(np_step_copies, time, I64, TIME),
+	FIELD(np_step_copies, exposed, I64, TIME),
+	FIELD(np_step_copies, inside, I64, TIME),
+	FIELD(np_step_copies, again, I64, TIME),
+};
+
 static const struct summary_field cell_fields[] = {
 	FIELD(np_activity_cell, begin, I64, TIME),
 	AFTER(np_activity_cell, end, begin),
@@ -315,6 +323,7 @@ static const struct summary_table tables[] = {
 	TABLE(experts, np_expert_work, expert_fields),
 	TABLE(counters, np_counter, counter_fields),
 	TABLE(unknowns, np_unknown, unknown_fields),
+	TABLE(copies, np_step_copies, copies_fields),
 	TABLE(layers, np_layer, layer_fields),
 	TABLE(coverage, np_file_coverage, coverage_fields),
 	TABLE(activity.cells, np_activity_cell, cell_fields),

@@ -70,6 +70,16 @@ static bool is_no_value(const struct vendor_table *table, size_t column, int64_t
 	       ((table->ranks & VENDOR_BIT(column)) && value == VENDOR_NO_NUMBER);
 }
 
+/* Most columns have no such value at all. */
+static bool has_outside(const int64_t *value, size_t rows, int64_t most)
+{
+	size_t outside = 0;
+
+	for (size_t row = 0; row < rows; row++)
+		outside += (uint64_t)value[row] > (uint64_t)most;
+	return outside > 0;
+}
+
 size_t vendor_impossible(const struct vendor_pick *pick, const struct np_scan *scan,
 			 const struct np_batch *batch)
 {
@@ -81,7 +91,8 @@ size_t vendor_impossible(const struct vendor_pick *pick, const struct np_scan *s
 		bool always = table->always & VENDOR_BIT(i);
 		int64_t most;
 
-		if (!is_picked(pick, i) || !np_scan_has(scan, i) || !limits_of(table, i, &most))
+		if (!is_picked(pick, i) || !np_scan_has(scan, i) || !limits_of(table, i, &most) ||
+		    !has_outside(value, batch->rows, most))
 			continue;
 		for (size_t row = 0; row < batch->rows; row++)
 			found += (value[row] < 0 || value[row] > most) &&

@@ -2,6 +2,8 @@
 /* Steps, launches, tasks and operators of a rank while it is read, in one form for all readers. */
 #include "capture.h"
 
+#include "copies.h"
+
 #include "npuprof/pattern.h"
 #include "npuprof/steps.h"
 #include "npuprof/text.h"
@@ -80,7 +82,10 @@ static struct capture_launch *place(struct capture *capture, int64_t connection)
 
 	if (capture->in_parts && np_idset_has(capture->asked, connection))
 		capture->unordered = true;
-	/* Mostly they come in order. */
+	/* Mostly they come in order, a few of one connection behind each other. */
+	if (young->list.count > 0 &&
+	    young->list.item[young->list.count - 1].connection == connection)
+		return &young->list.item[young->list.count - 1];
 	if (connection <= capture->highest) {
 		launch = find(capture, connection);
 		if (launch)
@@ -125,7 +130,8 @@ int capture_call(struct capture *capture, int64_t connection, np_ns start, np_ns
 {
 	struct capture_launch *launch;
 
-	if (connection == NP_UNKNOWN || !vendor_time_ok(start, end))
+	/* It tells only since when a copy could have run. */
+	if (connection == NP_UNKNOWN || capture->times_only || !vendor_time_ok(start, end))
 		return NP_OK;
 	launch = place(capture, connection);
 	if (!launch)
@@ -166,15 +172,19 @@ int capture_reach_op(struct capture *capture)
 	return capture_ask(capture, connection);
 }
 
-void capture_widen_by_task(struct capture *capture, int64_t connection, np_ns start, np_ns end)
+static void widen_by_launch(struct capture *capture, struct capture_launch *launch, np_ns start,
+			    np_ns end)
 {
-	struct capture_launch *launch = calls_of(capture, connection);
-
 	if (!launch)
 		return;
 	launch->has_tasks = true;
 	if (launch->step != NP_NO_STEP)
 		capture_widen_step(capture, launch->step, start, end);
+}
+
+void capture_widen_by_task(struct capture *capture, int64_t connection, np_ns start, np_ns end)
+{
+	widen_by_launch(capture, calls_of(capture, connection), start, end);
 }
 
 void capture_widen_by_op(struct capture *capture, int64_t connection, np_ns start, np_ns end)
@@ -213,13 +223,18 @@ const struct capture_launch *capture_launch_of(struct capture *capture, int64_t 
 
 int capture_begin(struct capture *capture)
 {
-	return capture_launches_begin(capture) < 0 ? np_fail_nomem(capture->err, "a rank") : NP_OK;
+	if (capture->times_only)
+		capture->copies = capture_copies_new();
+	return capture_launches_begin(capture) < 0 || (capture->times_only && !capture->copies)
+		       ? np_fail_nomem(capture->err, "a rank")
+		       : NP_OK;
 }
 
 void capture_end(struct capture *capture)
 {
 	capture_launches_end(capture);
 	capture_meter_free(capture->meter);
+	capture_copies_free(capture->copies);
 	np_vec_release(&capture->tasks);
 	np_vec_release(&capture->devices);
 	np_vec_release(&capture->op_connections);
@@ -478,10 +493,10 @@ static uint32_t small_number(int64_t value)
 }
 
 /* In parts: what the calls say about a task, which will be forgotten before it is measured. */
-static int resolve(struct capture *capture, struct capture_task *task)
+static int resolve(struct capture *capture, const struct capture_launch *launch,
+		   struct capture_task *task)
 {
 	int64_t connection = task->connection;
-	const struct capture_launch *launch = find(capture, connection);
 
 	/* It would have been measured already. */
 	if ((capture->part.begun || capture->part.used.count) && task->start < capture->part.until)
@@ -494,6 +509,7 @@ static int resolve(struct capture *capture, struct capture_task *task)
 
 int capture_add_task(struct capture *capture, const struct capture_row *row, uint32_t *ret_index)
 {
+	struct capture_launch *launch;
 	struct capture_task *task;
 	int rc;
 
@@ -513,9 +529,11 @@ int capture_add_task(struct capture *capture, const struct capture_row *row, uin
 	task->stream = small_number(row->stream);
 	task->id = small_number(row->id);
 	task->class = (uint8_t)row->class;
+	task->memory = row->memory;
 	*ret_index = (uint32_t)(capture->tasks.count - 1);
-	capture_widen_by_task(capture, row->connection, row->start, row->end);
-	rc = capture->in_parts ? resolve(capture, task) : NP_OK;
+	launch = calls_of(capture, row->connection);
+	widen_by_launch(capture, launch, row->start, row->end);
+	rc = capture->in_parts ? resolve(capture, launch, task) : NP_OK;
 	return rc < 0 ? rc : device_index(capture, row->device, &task->device);
 }
 

@@ -47,7 +47,8 @@ struct capture_task {
 	uint16_t device; /* index in capture.devices */
 	uint8_t class;   /* enum task_class */
 	bool computes : 1;
-	bool of_op : 1; /* a sub-task of a communication operator */
+	bool of_op : 1;  /* a sub-task of a communication operator */
+	bool memory : 1; /* an asynchronous copy of memory, and nothing else */
 };
 
 static inline bool capture_copies(const struct capture_task *task)
@@ -65,6 +66,7 @@ struct capture_row {
 	int64_t id;
 	int64_t key;
 	enum task_class class;
+	bool memory; /* a copy for np_rank.copies */
 };
 
 /* The call that launched the tasks of a connection. */
@@ -94,6 +96,7 @@ struct capture_range {
 	np_str name;
 };
 
+struct capture_copies;
 struct capture_meter;
 struct np_pattern;
 
@@ -138,6 +141,10 @@ struct capture {
 	struct np_idmap *shapes; /* of kernels: capture_shape_key() → their hash; NULL: not known */
 	struct np_step pseudo;   /* instead of which iterations were found */
 	struct capture_meter *meter; /* NULL until something is measured */
+
+	/* What a nanosecond went to is not asked for, but copies are: np_rank.copies. */
+	bool times_only;
+	struct capture_copies *copies; /* then */
 
 	bool in_parts;
 	bool unordered;

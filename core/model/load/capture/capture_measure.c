@@ -4,6 +4,7 @@
 #include "capture.h"
 
 #include "comm_steps.h"
+#include "copies.h"
 
 #include "npuprof/order.h"
 #include "npuprof/steps.h"
@@ -221,12 +222,15 @@ static int measure_device(struct capture *capture, uint16_t device)
 		if (rc == NP_OK)
 			rc = capture_meter_end(capture);
 	}
-	if (rc == NP_OK && capture->meter)
+	if (rc == NP_OK && capture->meter && !capture->times_only)
 		rc = take_next(capture, *place, device);
 	capture_meter_end_device(capture);
-	while (place->task < capture->tasks.count &&
-	       capture->tasks.item[place->task].device == device)
-		place->task++;
+	for (; place->task < capture->tasks.count &&
+	       capture->tasks.item[place->task].device == device;
+	     place->task++) {
+		if (rc == NP_OK && capture->times_only && capture->meter)
+			rc = capture_meter_task_outside(capture, &capture->tasks.item[place->task]);
+	}
 	return rc;
 }
 
@@ -287,6 +291,10 @@ int capture_measure(struct capture *capture)
 		rc = measure_whole(capture);
 	if (rc == NP_OK)
 		rc = measure_devices(capture);
+	/* Intervals that were given are not those of kernels. */
+	if (rc == NP_OK && capture->times_only && !capture->computing_given &&
+	    !capture->communication_given)
+		rc = capture_copies_measure(capture->copies, capture->rank, capture->err);
 	if (rc == NP_OK)
 		rc = np_load_comm_steps(capture->rank, capture->err);
 	return rc < 0 ? rc : capture_meter_finish(capture);

@@ -3,6 +3,7 @@
 #include "capture.h"
 
 #include "between.h"
+#include "copies.h"
 
 #include "npuprof/steps.h"
 
@@ -120,7 +121,7 @@ int capture_meter_begin(struct capture *capture, uint16_t device, uint32_t step)
 		if (!np_vec_add(&meter->groups, capture->err))
 			return NP_E_NOMEM;
 	}
-	if (!capture->too_long)
+	if (!capture->too_long && !capture->times_only)
 		np_activity_begin(meter->build, &capture->rank->activity, capture->loading);
 	return NP_OK;
 }
@@ -186,6 +187,25 @@ static struct np_activity_task copy_of(struct capture *capture, const struct cap
 	return entry;
 }
 
+/* Copies of a device are between its steps, too. */
+static int add_memory(struct capture *capture, const struct capture_task *task, uint32_t step)
+{
+	return task->memory && task->device == 0
+		       ? capture_copies_add(capture->copies, step, task->start, task->end,
+					    capture->err)
+		       : NP_OK;
+}
+
+/* Nobody asks what was waited for. */
+static int take_time(struct capture *capture, const struct capture_task *task)
+{
+	struct capture_meter *meter = capture->meter;
+	const struct np_activity_task kernel = { .start = task->start, .end = task->end };
+
+	return task->computes ? add_task(capture, &meter->kernels, kernel)
+			      : add_memory(capture, task, meter->step);
+}
+
 int capture_meter_task(struct capture *capture, const struct capture_task *task)
 {
 	struct capture_meter *meter = capture->meter;
@@ -193,6 +213,8 @@ int capture_meter_task(struct capture *capture, const struct capture_task *task)
 	int rc;
 
 	widen_extent(&meter->extent, task);
+	if (capture->times_only)
+		return take_time(capture, task);
 	if (task->computes)
 		return add_task(capture, &meter->kernels, kernel_of(capture, task));
 	if (!copies_alone(capture, task))
@@ -234,6 +256,8 @@ int capture_meter_task_outside(struct capture *capture, const struct capture_tas
 	struct between *between = &capture->meter->between;
 	struct np_activity_task entry;
 
+	if (capture->times_only)
+		return add_memory(capture, task, NP_NO_STEP);
 	if (!task->computes && !copies_alone(capture, task))
 		return NP_OK;
 	entry = task->computes ? kernel_of(capture, task) : copy_of(capture, task);
@@ -242,8 +266,11 @@ int capture_meter_task_outside(struct capture *capture, const struct capture_tas
 
 int capture_meter_op_outside(struct capture *capture, uint32_t index)
 {
-	struct np_activity_task entry = activity_of_op(capture, index);
+	struct np_activity_task entry;
 
+	if (capture->times_only)
+		return NP_OK;
+	entry = activity_of_op(capture, index);
 	return between_add(&capture->meter->between, &entry, false, capture->err);
 }
 
@@ -406,28 +433,42 @@ static void begin_cell(struct capture *capture)
 	meter->begun = true;
 }
 
+/* What is asked for beyond the unions: where each nanosecond went, or what copies need of them. */
+static int use_unions(struct capture *capture, np_ns until)
+{
+	struct capture_meter *meter = capture->meter;
+
+	if (!capture->times_only)
+		return capture->too_long ? NP_OK : divide(capture, until);
+	return meter->device > 0
+		       ? NP_OK
+		       : capture_copies_busy(capture->copies, meter->step, meter->computing,
+					     meter->communication, capture->err);
+}
+
 int capture_meter_go(struct capture *capture, np_ns until)
 {
 	struct capture_meter *meter = capture->meter;
 	int rc;
 
-	np_activity_sort(meter->kernels.item, meter->kernels.count);
-	np_activity_sort(meter->ops.item, meter->ops.count);
+	if (!capture->times_only) {
+		np_activity_sort(meter->kernels.item, meter->kernels.count);
+		np_activity_sort(meter->ops.item, meter->ops.count);
+	}
 	rc = find_unions(capture, until);
 	if (rc == NP_OK)
 		rc = add_running(capture);
 	if (rc < 0)
 		return rc;
 	np_busy_add(&meter->busy, meter->computing, meter->communication);
-	if (!meter->begun && meter->busy.span.end > meter->busy.span.begin)
+	if (!capture->times_only && !meter->begun && meter->busy.span.end > meter->busy.span.begin)
 		begin_cell(capture);
 	if (meter->begun)
 		between_forget(&meter->between, meter->busy.span.end);
 	hide(meter, until);
 	if (meter->busy.span.end - meter->busy.span.begin > LONGEST_DIVIDED_NS)
 		capture->too_long = true;
-	if (!capture->too_long)
-		rc = divide(capture, until);
+	rc = use_unions(capture, until);
 	meter->kernels.count = 0;
 	meter->ops.count = 0;
 	meter->copies.count = 0;
@@ -476,7 +517,7 @@ int capture_meter_end(struct capture *capture)
 	if (!time)
 		return NP_E_NOMEM;
 	/* What outlives the start of the next step is no part of the iteration. */
-	if (!capture->too_long)
+	if (!capture->too_long && !capture->times_only)
 		rc = np_activity_cut(meter->build, begin_of_next(capture), capture->err);
 	if (rc == NP_OK)
 		rc = capture_meter_go(capture, NP_NS_MAX);
@@ -489,7 +530,7 @@ int capture_meter_end(struct capture *capture)
 	if (meter->begun)
 		between_open(&meter->between, capture->rank->times.count - 1, meter->busy.span.end);
 	rc = keep_hidden(capture, time->device);
-	if (rc == NP_OK && !capture->too_long)
+	if (rc == NP_OK && !capture->too_long && !capture->times_only)
 		rc = np_activity_end(meter->build, capture->err);
 	return rc;
 }
@@ -517,7 +558,7 @@ int capture_meter_finish(struct capture *capture)
 	struct np_rank *rank = capture->rank;
 	size_t at = 0;
 
-	if (capture->too_long)
+	if (capture->too_long || capture->times_only)
 		np_activity_release(&rank->activity);
 	else if (np_activity_finish(&rank->activity, capture->err) < 0)
 		return NP_E_NOMEM;

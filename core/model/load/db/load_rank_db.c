@@ -340,6 +340,16 @@ static int read_overlap(struct rank_db *load)
 	return rank_db_read_overlap(load, give);
 }
 
+/* What step times do not need. */
+static int read_beside(struct rank_db *load)
+{
+	int rc = rank_db_read_memory(load);
+
+	if (rc == NP_OK)
+		rc = rank_db_read_samples(load);
+	return rc < 0 ? rc : rank_db_list_unknown(load);
+}
+
 static int read_everything(struct rank_db *load)
 {
 	int rc = read_tables(load);
@@ -352,12 +362,8 @@ static int read_everything(struct rank_db *load)
 	if (rc == NP_OK && knows_no_kernel(load) && load->rank->ops.count == 0)
 		rc = np_fail(load->err, NP_E_NOTFOUND, "'%s': COMPUTE_TASK_INFO %s",
 			     np_db_path(load->db), no_kernel);
-	if (rc == NP_OK)
-		rc = rank_db_read_memory(load);
-	if (rc == NP_OK)
-		rc = rank_db_read_samples(load);
-	if (rc == NP_OK)
-		rc = rank_db_list_unknown(load);
+	if (rc == NP_OK && !load->capture.times_only)
+		rc = read_beside(load);
 	if (rc == NP_OK) {
 		rank_db_place_ops(load);
 		rc = capture_find_steps(&load->capture);
@@ -460,7 +466,7 @@ static int see(struct rank_db *load)
 	return NP_OK;
 }
 
-int np_load_rank_db(struct np_rank *rank, const char *path, bool in_parts,
+int np_load_rank_db(struct np_rank *rank, const char *path, enum np_rank_db_way way,
 		    const struct np_steps_choice *steps, np_kernel_framework_op *framework_op,
 		    struct np_strtab *strings, struct np_err *err)
 {
@@ -470,6 +476,7 @@ int np_load_rank_db(struct np_rank *rank, const char *path, bool in_parts,
 				.strings = strings,
 				.err = err ? err : &own,
 				.framework_op = framework_op };
+	bool in_parts = way != NP_RANK_DB_AT_ONCE;
 	int rc = np_db_open(path, &db, load.err);
 
 	if (rc < 0)
@@ -487,6 +494,7 @@ int np_load_rank_db(struct np_rank *rank, const char *path, bool in_parts,
 					 .path = path,
 					 .err = load.err,
 					 .in_parts = in_parts,
+					 .times_only = in_parts && way == NP_RANK_DB_TIMES,
 					 .choice = *steps };
 	rc = read_everything(&load);
 	if (rc == NP_OK)

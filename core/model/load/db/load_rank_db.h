@@ -9,6 +9,12 @@
 #include "npuprof/kernel_sums.h"
 #include "npuprof/run.h"
 
+enum np_rank_db_way {
+	NP_RANK_DB_AT_ONCE,
+	NP_RANK_DB_IN_PARTS,
+	NP_RANK_DB_TIMES, /* in parts, and only what NP_LOAD_TIMES is about */
+};
+
 /*
  * The rank database: everything is derived from its tasks and operators. In parts
  * it needs little memory, but fails with NP_E_RANGE where the order of the tables
@@ -17,7 +23,7 @@
  * until its kernel is read (rank_db_gather_kernel()): never in parts. Nor
  * is it where steps are not its marks: iterations are found in all that ran.
  */
-int np_load_rank_db(struct np_rank *rank, const char *path, bool in_parts,
+int np_load_rank_db(struct np_rank *rank, const char *path, enum np_rank_db_way way,
 		    const struct np_steps_choice *steps, np_kernel_framework_op *framework_op,
 		    struct np_strtab *strings, struct np_err *err) NP_MUST_USE;
 

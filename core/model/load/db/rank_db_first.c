@@ -401,6 +401,8 @@ int rank_db_read_steps(struct rank_db *load)
 		rc = capture_sort_steps(&load->capture);
 	if (rc < 0)
 		return rc;
+	if (load->capture.times_only)
+		return NP_OK;
 	/* Both look through the calls of the framework. */
 	return load->gather ? rank_db_gather_calls(load) : rank_db_read_loading(load);
 }

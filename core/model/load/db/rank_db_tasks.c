@@ -157,7 +157,11 @@ static int rank_db_read_calls(struct rank_db *load, int64_t connection, np_ns st
 
 /* --- tasks ----------------------------------------------------------------------------------- */
 
-static int class_of(struct rank_db *load, int64_t id, enum task_class *ret)
+/* Beside the class of a type. */
+#define MEMORY_COPY (1U << 8)
+
+/* Sets the class of a task, and whether it is a copy of memory. */
+static int class_of(struct rank_db *load, int64_t id, struct capture_row *ret)
 {
 	uint32_t known = np_idmap_get(load->classes, id);
 
@@ -167,11 +171,14 @@ static int class_of(struct rank_db *load, int64_t id, enum task_class *ret)
 
 		known = vendor_task_class(text.bytes, text.length);
 		load->ran_kernels |= vendor_is_kernel_task(text.bytes, text.length);
+		if (strcmp(text.bytes, "MEMCPY_ASYNC") == 0)
+			known |= MEMORY_COPY;
 		rc = np_idmap_set(load->classes, id, known, load->err);
 		if (rc < 0)
 			return rc;
 	}
-	*ret = (enum task_class)known;
+	ret->class = (enum task_class)(known & ~MEMORY_COPY);
+	ret->memory = (known & MEMORY_COPY) != 0;
 	return NP_OK;
 }
 
@@ -196,13 +203,18 @@ static int take_task(struct rank_db *load, const struct np_batch *batch, size_t 
 		.end = batch->column[TASK_END].integer[row],
 		.device = batch->column[TASK_DEVICE].integer[row],
 		.connection = batch->column[TASK_CONNECTION].integer[row],
-		.stream = batch->column[TASK_STREAM].integer[row],
-		.id = batch->column[TASK_NUMBER].integer[row],
+		.stream = NP_UNKNOWN,
+		.id = NP_UNKNOWN,
 		.key = batch->column[TASK_ID].integer[row],
 	};
 	uint32_t index = NP_IDMAP_NONE;
-	int rc = class_of(load, batch->column[TASK_TYPE].integer[row], &task.class);
+	int rc = class_of(load, batch->column[TASK_TYPE].integer[row], &task);
 
+	/* They only decide between kernels that begin at the same time. */
+	if (!load->capture.times_only) {
+		task.stream = batch->column[TASK_STREAM].integer[row];
+		task.id = batch->column[TASK_NUMBER].integer[row];
+	}
 	if (!rank_db_time_ok(load, task.start, task.end))
 		task.end = NP_UNKNOWN;
 	if (rc == NP_OK)
@@ -444,6 +456,12 @@ int rank_db_open_tasks(struct rank_db *load)
 		VENDOR_BIT(CALL_TYPE) | VENDOR_BIT(CALL_CONNECTION),
 	};
 	static const struct vendor_pick tasks = { &vendor_task, 0, 0 };
+	static const struct vendor_pick times = {
+		&vendor_task,
+		VENDOR_BIT(TASK_START) | VENDOR_BIT(TASK_END) | VENDOR_BIT(TASK_DEVICE) |
+			VENDOR_BIT(TASK_CONNECTION) | VENDOR_BIT(TASK_ID) | VENDOR_BIT(TASK_TYPE),
+		0,
+	};
 	struct vendor_pick kernels = {
 		&vendor_compute_task,
 		VENDOR_BIT(KERNEL_TASK) | VENDOR_BIT(KERNEL_TYPE) | VENDOR_BIT(KERNEL_CORE) |
@@ -459,7 +477,7 @@ int rank_db_open_tasks(struct rank_db *load)
 	if (load->serving)
 		kernels.columns |= VENDOR_BIT(KERNEL_NAME);
 	if (rc == NP_OK)
-		rc = rank_db_open(load, &tasks, &load->tasks);
+		rc = rank_db_open(load, load->capture.times_only ? &times : &tasks, &load->tasks);
 	if (rc == NP_OK)
 		rc = rank_db_open(load, &kernels, &load->kernels);
 	return rc;
