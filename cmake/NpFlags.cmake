@@ -18,8 +18,8 @@ target_compile_options(np_warnings INTERFACE
   -fno-common -fvisibility=hidden
   -ffp-contract=off # the same figures on machines that multiply and add in one
   $<$<C_COMPILER_ID:GNU>:-Wduplicated-cond -Wlogical-op -Wjump-misses-init>
-  # Before 11 it warns of { 0 } where the first member is a struct itself.
-  $<$<AND:$<C_COMPILER_ID:GNU>,$<VERSION_LESS:$<C_COMPILER_VERSION>,11>>:-Wno-missing-field-initializers>
+  # Before 11.3 it warns of { 0 } where the first member is a struct itself, and of members that macros initialise by name.
+  $<$<AND:$<C_COMPILER_ID:GNU>,$<VERSION_LESS:$<C_COMPILER_VERSION>,11.3>>:-Wno-missing-field-initializers>
   $<$<BOOL:${NP_WERROR}>:-Werror>)
 
 if(NP_SANITIZE)

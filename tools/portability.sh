@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Does another machine compute the same? Build npuprof for it, run every command in every format under qemu, and compare
-# statuses and bytes with those of this machine.
+# statuses and bytes with those of this machine. Where the kernel starts programs of the other machine by qemu (binfmt_misc), its
+# collector profiles a job of two nodes, too. A wheel for the other machine is left in DIR/dist.
 #
 #	tools/portability.sh aarch64 [-o DIR] [-j N]
 #
@@ -84,9 +85,11 @@ libraries=$out/sysroot/usr/lib/aarch64-linux-gnu
 build here npuprof npuprof-synth msprof --
 fetch
 PKG_CONFIG_LIBDIR=$libraries/pkgconfig:$out/sysroot/usr/share/pkgconfig PKG_CONFIG_SYSROOT_DIR=$out/sysroot \
-	build aarch64 npuprof npuprof-synth -- -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc \
+	build aarch64 npuprof npuprof-synth npuprof-collect npuprof_inject npusim ascendcl msprofiler hccl npu-train-demo msprof -- -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc \
 	-DCMAKE_LIBRARY_PATH="$libraries" -DCMAKE_EXE_LINKER_FLAGS="-L$libraries" \
 	"-DCMAKE_CROSSCOMPILING_EMULATOR=qemu-aarch64-static;-L;/usr/aarch64-linux-gnu"
+
+tools/wheel.py "$out/aarch64" -o "$out/dist"
 
 # Programs of the other machine under their names, so that cases do not know where they run.
 mkdir -p "$out/bin/here" "$out/bin/aarch64"
@@ -201,6 +204,29 @@ run_cases() {
 run_cases here
 run_cases aarch64
 
+# What launchers of two nodes and their applications do is a matter of times and processes: no bytes to compare.
+# node <number>: the launcher of a node, on which a shell starts two ranks as torchrun does
+node() {
+	# shellcheck disable=SC2016 # for the shell that runs it
+	QEMU_LD_PREFIX=/usr/aarch64-linux-gnu LD_LIBRARY_PATH=$out/aarch64/npusim PATH=$out/aarch64/sim/bin:$PATH NPUPROF_TOKEN=portability-of-npuprof \
+		timeout -k 10 300 "$out/aarch64/npuprof-collect" --coord tcp --nnodes 2 --node-rank "$1" --rdzv "127.0.0.1:$port" --job job \
+		-o "$out/got/collected" --ranks all --step-start 3 --step-end 5 --export after -- sh -c '
+			for local in 0 1; do
+				RANK=$((2 * $1 + local)) LOCAL_RANK=$local WORLD_SIZE=4 LOCAL_WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=1 \
+					"$0" -q --steps 8 --hidden 256 &
+			done
+			wait' "$out/aarch64/npu-train-demo" "$1" >"$out/node$1.log" 2>&1
+}
+
+collected='not tried: the kernel does not start its programs (binfmt_misc)'
+if QEMU_LD_PREFIX=/usr/aarch64-linux-gnu "$out/aarch64/npuprof-collect" -V >/dev/null 2>&1; then
+	port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	node 1 &
+	collected=failed
+	node 0 && wait $! && grep -q 'profiles of 4 of 4 ranks' "$out/node0.log" &&
+		"$out/bin/aarch64/npuprof" cluster "$out/got/collected" -f json -o "$out/got/collected.result" | grep -q '"ranks_used": 4' && collected='4 of 4 ranks'
+fi
+
 # same <file>: the bytes of both, but for the version of the SQLite that wrote a database, at the end of its head
 same() {
 	cmp -s "$out/got/here/$1" "$out/got/aarch64/$1" && return
@@ -225,5 +251,5 @@ for file in $(cd "$out/got/here" && find . -type f | LC_ALL=C sort); do
 done
 missing=$( (cd "$out/got/aarch64" && find . -type f) | while read -r file; do [ -e "$out/got/here/$file" ] || echo "$file"; done)
 [ -z "$missing" ] || echo "only there: $missing"
-echo "$(cases | wc -l) commands: $same files are the same, $different differ"
-[ "$different" = 0 ] && [ -z "$missing" ]
+echo "$(cases | wc -l) commands: $same files are the same, $different differ; the collector there: $collected"
+[ "$different" = 0 ] && [ -z "$missing" ] && [ "$collected" != failed ]

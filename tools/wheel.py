@@ -5,7 +5,7 @@
 	tools/wheel.py BUILD [-o DIR] [--platform manylinux_2_28_x86_64]
 
 BUILD is a build directory of the preset portable. The wheel has no Python code: programs are scripts of its data
-directory, which pip copies into bin/, and the libraries of npuprof-collect lie in lib/ beside it. The tag says which C library
+directory, which pip copies into bin/, and the library of npuprof-collect lies in libexec/npuprof/ beside it. The tag says which C library
 they need, 2.28 at least. The same input gives the same bytes.
 """
 import argparse
@@ -88,9 +88,9 @@ def main():
                 members.append((f"{name}.data/scripts/{program}", file.read(), PROGRAM))
     path = os.path.join(options.build, "libnpuprof_inject.so")
     if os.path.exists(path):
-        # bin/../lib is where programs look.
+        # Beside bin/, where the program looks; not in lib/, which `pip install --target` leaves out.
         with open(path, "rb") as file:
-            members.append((f"{name}.data/data/lib/libnpuprof_inject.so", file.read(), PROGRAM))
+            members.append((f"{name}.data/data/libexec/npuprof/libnpuprof_inject.so", file.read(), PROGRAM))
     newest = max([OLDEST] + [needed(content) for _, content, _ in members])
     platform = options.platform or f"manylinux_2_{newest}_{machine(first)}"
     check_platform(platform, members)

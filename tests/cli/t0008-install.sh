@@ -104,4 +104,10 @@ if python3 -m pip --version >/dev/null 2>&1; then
 	expect_exit 0
 	run site/bin/npuprof --version
 	expect_exit 0
+	if [[ -e site/bin/npuprof-collect ]]; then
+		# What it loads into the application is found: nobody but "true", which uses no NPU, is to blame.
+		LD_LIBRARY_PATH=$NPUPROF_BUILD/npusim run timeout 60 site/bin/npuprof-collect -o prof --job pip -- true
+		expect_exit 3
+		expect_stderr_has 'the application never used an NPU'
+	fi
 fi

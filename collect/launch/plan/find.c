@@ -20,8 +20,9 @@
 
 bool np_find_beside(const char *name, char *path, size_t size)
 {
-	/* Beside the program: a build directory. The others: an installation. */
-	static const char *const places[] = { "", "../lib/", "../" NP_LIBRARY_DIR "/", "../bin/" };
+	/* Beside the program: a build directory. The others: an installation, the last by pip. */
+	static const char *const places[] = { "", "../lib/", "../" NP_LIBRARY_DIR "/", "../bin/",
+					      "../libexec/npuprof/" };
 	char program[PATH_MAX];
 	ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
 	char *slash;
