@@ -29,6 +29,7 @@ void bal_release(struct np_bal *bal)
 	free(bal->totals);
 	free(bal->even);
 	free(bal->passes);
+	np_vec_release(&bal->pass_list);
 }
 
 static int out_of_memory(struct np_bal *bal)

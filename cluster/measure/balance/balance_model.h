@@ -73,6 +73,19 @@ struct bal_type {
 	double excess;  /* what cells are away from what is even, in all */
 };
 
+/* Types that may make up a stretch, balance_pool.c. */
+#define BAL_TYPES 4
+
+/* A stretch that is one kernel of all ranks of a stage, where all are even. */
+struct bal_pass {
+	uint32_t stage;
+	uint32_t first; /* rows */
+	uint32_t last;
+	double from;
+	double to;
+	double parts[BAL_TYPES]; /* share of each of np_bal.pooled */
+};
+
 struct np_bal {
 	const struct np_align *align;
 	const struct np_clock *clock;
@@ -93,6 +106,8 @@ struct np_bal {
 	double *totals;            /* by stage: computing of a step where all are even */
 	double *even;              /* by row: bal_settle() */
 	bool *passes;              /* by stage: each stretch is one kernel, bal_pool() */
+	NP_VEC(struct bal_pass) pass_list; /* of these, by stage and in their order */
+	size_t pooled[BAL_TYPES];          /* indexes of types, SIZE_MAX for none */
 	struct np_err *err;
 };
 
@@ -122,6 +137,12 @@ double bal_even_at(const struct np_bal *bal, const double *even, uint32_t row);
 /* --- balance_pool.c: what repeats within a step ---------------------------------------------- */
 
 int bal_pool(struct np_bal *bal);
+
+/*
+ * What bal_settle() makes of one type alone, where stretches are one kernel each: kernels
+ * of the type are as long as each other, as in bal->even. `factors` is by stage.
+ */
+void bal_pool_type(const struct np_bal *bal, size_t type, const double *factors, double *even);
 
 /* --- balance_order.c: what comes after what --------------------------------------------------- */
 

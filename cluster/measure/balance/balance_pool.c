@@ -24,8 +24,8 @@
  * A start that is at one end of a stretch here and at the other there bounds none.
  */
 
-/* Types that may make up a stretch, and of how much of it. */
-#define TYPES 4
+/* Of how much of a stretch it must be one type. */
+#define TYPES BAL_TYPES
 #define PURE  0.95
 
 /* By what part kernels may be more or fewer than stretches where each is one. */
@@ -521,6 +521,78 @@ static void list_ends(const struct pooling *pooling, double *ends)
 	ends[count] = bal->even[pooling->list.item[count - 1].to];
 }
 
+static int keep_passes(struct pooling *pooling, uint32_t stage, const double *ends)
+{
+	struct np_bal *bal = pooling->bal;
+
+	for (size_t i = 0; i < pooling->list.count; i++) {
+		const struct stretch *stretch = &pooling->list.item[i];
+		struct bal_pass *pass = np_vec_add(&bal->pass_list, bal->err);
+		double sum = 0;
+
+		if (!pass)
+			return NP_E_NOMEM;
+		*pass = (struct bal_pass){ .stage = stage,
+					   .first = stretch->from,
+					   .last = stretch->to,
+					   .from = ends[i],
+					   .to = ends[i + 1] };
+		for (size_t j = 0; j < TYPES; j++)
+			sum += stretch->parts[j];
+		for (size_t j = 0; j < TYPES && sum > 0; j++)
+			pass->parts[j] = stretch->type == SIZE_MAX ? stretch->parts[j] / sum
+								   : j == stretch->type;
+	}
+	return NP_OK;
+}
+
+/* What the type takes of the passes of a stage, up to a place behind the begin of the first. */
+static double type_up_to(const struct bal_pass *passes, size_t count, size_t type, double at)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < count && passes[i].from < at; i++)
+		sum += passes[i].parts[type] * (fmin(at, passes[i].to) - passes[i].from);
+	return sum;
+}
+
+static void pool_type_of(const struct np_bal *bal, const struct bal_pass *passes, size_t count,
+			 size_t type, double factor, double *even)
+{
+	double begin = even[passes[0].first];
+	double end = even[passes[count - 1].last];
+	double last = passes[count - 1].to;
+
+	for (uint32_t i = 0; i < bal->rows.count; i += 2) {
+		double at = bal->even[i];
+
+		if (bal->rows.item[i].stage != passes[0].stage || at <= passes[0].from)
+			continue;
+		even[i] = begin + type_up_to(passes, count, type, at) / factor +
+			  (at > last ? fmax(even[i] - end, 0) : 0);
+	}
+}
+
+void bal_pool_type(const struct np_bal *bal, size_t type, const double *factors, double *even)
+{
+	size_t place = 0;
+
+	while (place < TYPES && bal->pooled[place] != type)
+		place++;
+	if (place == TYPES)
+		return;
+	for (size_t i = 0; i < bal->pass_list.count;) {
+		const struct bal_pass *passes = &bal->pass_list.item[i];
+		size_t count = 1;
+
+		while (i + count < bal->pass_list.count && passes[count].stage == passes[0].stage)
+			count++;
+		if (factors[passes[0].stage] > 0)
+			pool_type_of(bal, passes, count, place, factors[passes[0].stage], even);
+		i += count;
+	}
+}
+
 static int pool_stage(struct pooling *pooling, uint32_t stage, const size_t *types)
 {
 	struct np_bal *bal = pooling->bal;
@@ -551,6 +623,7 @@ static int pool_stage(struct pooling *pooling, uint32_t stage, const size_t *typ
 	if (rc == NP_OK && share_of(pooling, ones) >= PURE) {
 		bal->passes[stage] = true;
 		list_ends(pooling, values);
+		rc = keep_passes(pooling, stage, values);
 		snap_rows(pooling, stage, values);
 	}
 	free(values);
@@ -619,14 +692,13 @@ static void sort_marks(const struct np_bal *bal, const struct bal_cell *cell)
 int bal_pool(struct np_bal *bal)
 {
 	struct pooling pooling = { .bal = bal, .at = calloc(bal->rows.count + 1, sizeof(double)) };
-	size_t types[TYPES];
 	int rc;
 
 	bal->passes = calloc(bal->stages, sizeof(*bal->passes));
 	rc = pooling.at && bal->passes ? NP_OK : np_fail_nomem(bal->err, "the balance of a run");
-	find_types(bal, types);
+	find_types(bal, bal->pooled);
 	for (uint32_t i = 0; i < bal->stages && rc == NP_OK; i++)
-		rc = pool_stage(&pooling, i, types);
+		rc = pool_stage(&pooling, i, bal->pooled);
 	for (size_t i = 0; i < bal->cells.count && rc == NP_OK; i++)
 		sort_marks(bal, &bal->cells.item[i]);
 	np_vec_release(&pooling.rows);

@@ -111,6 +111,8 @@ static int see_kernels(struct bal_running *run, size_t lane)
 		kernels->factor[i] = bal.weights[i * bal.types.count + type];
 	weights[type] = 1;
 	rc = bal_settle(&bal, weights, BAL_ALL_STAGES, &even);
+	if (rc == NP_OK)
+		bal_pool_type(&bal, type, kernels->factor, even);
 	for (uint32_t i = 0; i < bal.rows.count && rc == NP_OK; i++)
 		kernels->even[i] = bal_even_at(&bal, even, i);
 	for (size_t i = 0; i < bal.cells.count && rc == NP_OK; i++)

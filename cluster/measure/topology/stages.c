@@ -146,6 +146,7 @@ struct rank_row {
 	uint32_t *ends;
 	uint32_t *crossings;
 	int *sent;              /* by root: product of first_two() of both ranks */
+	bool pairs;             /* most rows of two are of a sender and a receiver */
 	struct np_idmap *known; /* pairs */
 };
 
@@ -249,6 +250,19 @@ static int first_two(const struct np_cluster *cluster, const struct np_rank *ran
 	return sent / 2;
 }
 
+/* Where lengths of micro-batches differ, some send back what they got before the second comes. */
+static bool most_send_one_way(const struct rank_row *row)
+{
+	size_t pairs = 0;
+	size_t one_way = 0;
+
+	for (uint32_t i = 0; i < row->ranks->ids.count; i++) {
+		pairs += row->members[i] == 2;
+		one_way += row->members[i] == 2 && row->sent[i] < 0;
+	}
+	return one_way > pairs - one_way;
+}
+
 static void see_rows(struct rank_row *row)
 {
 	for (uint32_t i = 0; i < row->ranks->ids.count; i++) {
@@ -267,6 +281,7 @@ static void see_rows(struct rank_row *row)
 						  ? first_two(row->cluster, rank)
 						  : row->sent[root] * first_two(row->cluster, rank);
 	}
+	row->pairs = most_send_one_way(row);
 }
 
 static bool is_nameless_row(const struct rank_row *row, const struct np_communicator *communicator)
@@ -280,7 +295,8 @@ static bool is_nameless_row(const struct rank_row *row, const struct np_communic
 		return is_row(row->cluster, communicator);
 	root = root_of(row->parent, np_idmap_get(row->ranks->index, communicator->observed[0]));
 	return row->ends[root] == 2 && row->crossings[root] == 0 &&
-	       (row->members[root] > 2 || row->sent[root] == -1);
+	       (row->members[root] > 2 || row->sent[root] == -1 ||
+		(row->pairs && row->sent[root] == 0));
 }
 
 static void row_release(struct rank_row *row)
@@ -387,14 +403,18 @@ static int join_stages(struct ranks *ranks, const struct np_cluster *cluster, st
 /* --- places in pipelines -----------------------------------------------------------------------
  */
 
-/* How many ranks each chain has, by its root. */
-static uint32_t *chain_sizes(struct ranks *ranks)
-{
-	uint32_t *sizes = calloc(ranks->ids.count + 1, sizeof(*sizes));
+/* Where ranks are in their chains. */
+struct places {
+	uint32_t *sizes; /* of chains, by root */
+	uint32_t *place; /* by rank */
+	uint32_t *first; /* rank, by place */
+};
 
-	for (uint32_t i = 0; i < ranks->ids.count && sizes; i++)
-		sizes[root_of(ranks->chain.item, i)]++;
-	return sizes;
+static void places_release(struct places *places)
+{
+	free(places->sizes);
+	free(places->place);
+	free(places->first);
 }
 
 static size_t count_stages(struct ranks *ranks)
@@ -406,8 +426,51 @@ static size_t count_stages(struct ranks *ranks)
 	return count;
 }
 
-/* The length of pipelines that are communicators of one size each; 0: they are not. */
-static size_t chain_length(struct ranks *ranks, const uint32_t *sizes,
+static int by_id(const void *left, const void *right, void *ids)
+{
+	const uint32_t *a = left;
+	const uint32_t *b = right;
+
+	return np_by_int32((const int32_t *)ids + *a, (const int32_t *)ids + *b);
+}
+
+/* Stages are numbered as ranks are, unless a communicator of the whole chain has another order. */
+static int places_begin(struct places *places, struct ranks *ranks, struct np_err *err)
+{
+	size_t count = ranks->ids.count;
+
+	places->sizes = calloc(count + 1, sizeof(*places->sizes));
+	places->place = calloc(count + 1, sizeof(*places->place));
+	places->first = calloc(count + 1, sizeof(*places->first));
+	if (!places->sizes || !places->place || !places->first)
+		return np_fail_nomem(err, "stages");
+	for (uint32_t i = 0; i < count; i++)
+		places->first[i] = i;
+	qsort_r(places->first, count, sizeof(*places->first), by_id, ranks->ids.item);
+	for (size_t i = 0; i < count; i++) {
+		uint32_t root = root_of(ranks->chain.item, places->first[i]);
+
+		places->place[places->first[i]] = places->sizes[root]++;
+	}
+	return NP_OK;
+}
+
+static bool are_neighbours(const struct places *places, struct ranks *ranks, const int32_t *members,
+			   size_t count, size_t length)
+{
+	for (size_t i = 1; i < count; i++) {
+		uint32_t a = places->place[np_idmap_get(ranks->index, members[i - 1])];
+		uint32_t b = places->place[np_idmap_get(ranks->index, members[i])];
+		uint32_t apart = a < b ? b - a : a - b;
+
+		if (apart != 1 && apart + 1 != length)
+			return false;
+	}
+	return true;
+}
+
+/* The length of chains that are all as long as each other, one rank next to the other; 0: not so. */
+static size_t chain_length(struct places *places, struct ranks *ranks,
 			   const struct np_cluster *cluster)
 {
 	size_t length = 0;
@@ -416,47 +479,48 @@ static size_t chain_length(struct ranks *ranks, const uint32_t *sizes,
 		const struct np_communicator *each = &cluster->communicators.item[i];
 		size_t count;
 		const int32_t *members = members_of(each, &count);
-		uint32_t root;
+		uint32_t size;
 
 		if (!each->p2p)
 			continue;
-		root = root_of(ranks->chain.item, np_idmap_get(ranks->index, members[0]));
-		if (count < 2 || count != each->size || sizes[root] != count ||
-		    (length > 0 && count != length))
+		size = places->sizes[root_of(ranks->chain.item,
+					     np_idmap_get(ranks->index, members[0]))];
+		if (count < 2 || count != each->size || (length > 0 && size != length))
 			return 0;
-		length = count;
+		length = size;
+		for (size_t j = 0; j < count && count == length; j++)
+			places->place[np_idmap_get(ranks->index, members[j])] = (uint32_t)j;
+		if (count != length && !are_neighbours(places, ranks, members, count, length))
+			return 0;
 	}
 	return length;
 }
 
 /*
  * Ranks of a stage that never meet in a collective, as those of a tensor parallel group
- * of which nothing was recorded, have the same place in pipelines that are communicators
- * of the same size.
+ * of which nothing was recorded, have the same place in pipelines of the same length.
  */
 static int join_places(struct ranks *ranks, const struct np_cluster *cluster, struct np_err *err)
 {
-	const int32_t *first = NULL;
-	uint32_t *sizes = chain_sizes(ranks);
-	size_t length = sizes ? chain_length(ranks, sizes, cluster) : 0;
+	struct places places = { 0 };
+	int rc = places_begin(&places, ranks, err);
+	size_t length = rc == NP_OK ? chain_length(&places, ranks, cluster) : 0;
 
-	if (!sizes)
-		return np_fail_nomem(err, "stages");
-	free(sizes);
-	if (length == 0 || count_stages(ranks) <= length)
-		return NP_OK;
-	for (size_t i = 0; i < cluster->communicators.count; i++) {
-		size_t count;
-		const int32_t *members = members_of(&cluster->communicators.item[i], &count);
+	if (length > 0 && count_stages(ranks) > length) {
+		for (size_t i = 0; i < length; i++)
+			places.first[i] = UINT32_MAX;
+		for (uint32_t i = 0; i < ranks->ids.count; i++) {
+			uint32_t *first = &places.first[places.place[i]];
 
-		if (!cluster->communicators.item[i].p2p)
-			continue;
-		first = first ? first : members;
-		for (size_t j = 0; j < length; j++)
-			unite(ranks->stage.item, np_idmap_get(ranks->index, first[j]),
-			      np_idmap_get(ranks->index, members[j]));
+			if (places.sizes[root_of(ranks->chain.item, i)] != length)
+				continue;
+			if (*first == UINT32_MAX)
+				*first = i;
+			unite(ranks->stage.item, *first, i);
+		}
 	}
-	return NP_OK;
+	places_release(&places);
+	return rc;
 }
 
 static int by_first_rank(const void *left, const void *right)

@@ -282,6 +282,64 @@ static np_ns rest_begins(const struct members *members, const struct np_period *
 	return begin;
 }
 
+/* When the last of its members ends. */
+static np_ns end_of(const struct members *members, const struct np_period *period, size_t repeat)
+{
+	np_ns end = 0;
+
+	for (size_t i = period->begin[repeat]; i < period->begin[repeat + 1]; i++) {
+		if (members->item[i].end > end)
+			end = members->item[i].end;
+	}
+	return end;
+}
+
+/* The start of the operator that has `count` - 1 others between it and `begin`, of all `starts`. */
+static np_ns head_begins(const np_ns *starts, size_t all, np_ns begin, size_t count)
+{
+	size_t behind = 0;
+
+	while (behind < all && starts[behind] < begin)
+		behind++;
+	return behind < count ? NP_UNKNOWN : starts[behind - count];
+}
+
+/*
+ * Where a stream of kernels gave the order, the operators ahead of its first kernel, as the
+ * gathering of parameters, are of that iteration: as many are ahead of each of the others.
+ */
+static int take_heads(struct capture *capture, const struct members *members,
+		      const struct np_period *period)
+{
+	struct np_rank *rank = capture->rank;
+	struct np_step *steps = rank->steps.item;
+	np_ns *starts = malloc((rank->ops.count + 1) * sizeof(*starts));
+	np_ns *begins = malloc((period->count + 1) * sizeof(*begins));
+	size_t heads = 0;
+	bool all = starts && begins && period->begin[0] == 0;
+
+	for (size_t i = 0; i < rank->ops.count && all; i++) {
+		starts[i] = rank->ops.item[i].start;
+		heads += starts[i] < steps[0].begin;
+	}
+	if (all && rank->ops.count)
+		qsort(starts, rank->ops.count, sizeof(*starts), by_gap);
+	for (size_t i = 0; i < period->count && all && heads > 0; i++) {
+		begins[i] = head_begins(starts, rank->ops.count, steps[i].begin, heads);
+		all = begins[i] != NP_UNKNOWN &&
+		      (i == 0 || begins[i] >= end_of(members, period, i - 1));
+	}
+	for (size_t i = 0; i < period->count && all && heads > 0; i++) {
+		steps[i].begin = begins[i];
+		if (i > 0)
+			steps[i - 1].end = begins[i];
+	}
+	all = starts && begins;
+	free(starts);
+	free(begins);
+	return all ? NP_OK : np_fail_nomem(capture->err, "a sequence");
+}
+
 static int add_steps(struct capture *capture, const struct members *members,
 		     const struct np_period *period)
 {
@@ -310,7 +368,9 @@ static int add_steps(struct capture *capture, const struct members *members,
 	/* What begins another repeat, which is not whole, is in none. */
 	if (rc == NP_OK && period->begin[period->count] < members->count)
 		rank->steps.item[period->count - 1].end = rest_begins(members, period);
-	for (size_t i = 0; i < rank->ops.count; i++)
+	if (rc == NP_OK)
+		rc = take_heads(capture, members, period);
+	for (size_t i = 0; i < rank->ops.count && rc == NP_OK; i++)
 		rank->ops.item[i].step =
 			np_steps_find(rank->steps.item, rank->steps.count, rank->ops.item[i].start);
 	rank->steps_from = NP_STEPS_PERIOD;
@@ -538,6 +598,30 @@ static np_ns gap_before(const struct members *members, size_t at)
 	return b->start > a->end ? b->start - a->end : 0;
 }
 
+/* Are two cuts at the same place of what repeats, by what is around them? */
+static bool same_place(const struct members *members, size_t a, size_t b)
+{
+	for (size_t i = 0; i < 2 * SNAP; i++) {
+		if (a + i < SNAP || b + i < SNAP || a + i - SNAP >= members->count ||
+		    b + i - SNAP >= members->count ||
+		    members->item[a + i - SNAP].plain != members->item[b + i - SNAP].plain)
+			return false;
+	}
+	return true;
+}
+
+/* A pause may be short once: the cut is where one is that a pause precedes. */
+static bool is_cut_right(const struct members *members, const struct np_period *period, size_t at,
+			 np_ns pause)
+{
+	for (size_t i = 1; i < period->count; i++) {
+		if (gap_before(members, period->begin[i]) >= pause &&
+		    same_place(members, period->begin[i], at))
+			return true;
+	}
+	return false;
+}
+
 /*
  * Where iterations begin behind a pause, one whose first or last kernel was not
  * recorded may have been cut a few beside it.
@@ -560,7 +644,8 @@ static int snap_to_pauses(struct capture *capture, const struct members *members
 	for (size_t i = 1; i < period->count; i++) {
 		size_t at = period->begin[i];
 
-		if (at <= SNAP || gap_before(members, at) >= typical / 2)
+		if (at <= SNAP || gap_before(members, at) >= typical / 2 ||
+		    is_cut_right(members, period, at, typical / 2))
 			continue;
 		for (size_t near = at - SNAP; near <= at + SNAP; near++) {
 			if (near > period->begin[i - 1] && near < period->begin[i + 1] &&
