@@ -179,6 +179,58 @@ static void take_repair(const struct np_analysis *analysis, struct np_verdict *v
 	verdict->named = named_rank(analysis->run, &repair.fix);
 }
 
+/* Of the step, and of what uneven work loses: see is_by_chance(). */
+#define UNEVEN_WORK  0.1
+#define SHARE_OF_ONE 0.4
+
+static double share_of_rank(const struct np_balance *balance, int32_t rank)
+{
+	for (size_t i = 0; i < balance->shares.count; i++) {
+		const struct np_balance_share *share = &balance->shares.item[i];
+
+		if (share->kind == NP_SHARE_RANK && share->number == rank)
+			return share->recovered;
+	}
+	return 0;
+}
+
+/*
+ * Where work is uneven, as with sequences of different lengths, some rank comes last in most
+ * of a few steps by chance. It is the cause if making it alone even recovers much of that.
+ */
+static int is_by_chance(const struct np_analysis *analysis, const struct np_verdict *verdict,
+			bool *ret, struct np_err *err)
+{
+	const struct np_balance *balance = &analysis->balance;
+	struct np_course course = { 0 };
+	int rc;
+
+	*ret = false;
+	if (verdict->kind != NP_VERDICT_REPAIR || verdict->named == UINT32_MAX ||
+	    verdict->with_count > 0 || !analysis->replay || !balance->known ||
+	    (double)(balance->step - balance->ideal) < UNEVEN_WORK * (double)balance->step ||
+	    share_of_rank(balance, analysis->run->ranks[verdict->named]->id) >= SHARE_OF_ONE)
+		return NP_OK;
+	rc = np_course_measure(analysis->replay, verdict->named, &course, err);
+	*ret = course.kind == NP_COURSE_RANDOM;
+	np_course_release(&course);
+	return rc;
+}
+
+static int drop_chance(const struct np_analysis *analysis, struct np_verdict *verdict,
+		       struct np_err *err)
+{
+	bool chance = false;
+	int rc = is_by_chance(analysis, verdict, &chance, err);
+
+	if (rc == NP_OK && chance) {
+		verdict->kind = NP_VERDICT_NONE;
+		verdict->named = UINT32_MAX;
+		verdict->recovered = NP_UNKNOWN;
+	}
+	return rc;
+}
+
 static int explain(const struct np_analysis *analysis, struct np_verdict *verdict,
 		   struct np_err *err)
 {
@@ -421,6 +473,8 @@ int np_verdict_measure(const struct np_analysis *analysis, struct np_verdict *re
 	int rc = first_cause(&analysis->causes, &verdict.first, err);
 
 	take_repair(analysis, &verdict);
+	if (rc == NP_OK)
+		rc = drop_chance(analysis, &verdict, err);
 	if (rc == NP_OK)
 		rc = withhold(analysis, &verdict, err);
 	if (rc == NP_OK)
