@@ -29,3 +29,25 @@ expect_exit 0
 behaviour 'messages that end together by chance do not cost a chain its messages'
 run python3 "$NPUPROF_SOURCE/tools/sweep/published.py" --build "$(dirname "$npuprof")" --kinds worker --seeds 13 --bare --floor 100
 expect_exit 0
+
+behaviour 'ranks of a tensor parallel group of which nothing was recorded are one stage, whoever shares a communicator'
+for way in 'messages=direction' 'messages=pair'; do
+	run python3 "$NPUPROF_SOURCE/tools/sweep/published.py" --build "$(dirname "$npuprof")" --kinds AR --seeds 1 --steps 2 \
+		--variant "$way" --details
+	expect_stdout_says 'verdict rank:0 for'
+	expect_stdout_has 'stage:0 1.02'
+done
+
+behaviour 'two stages without names: most pairs tell who sends first'
+run python3 "$NPUPROF_SOURCE/tools/sweep/published.py" --build "$(dirname "$npuprof")" --kinds SE --seeds 5002 --steps 2 \
+	--variant names=False --variant messages=direction --floor 100
+expect_exit 0
+
+behaviour 'iterations that nobody marked begin with the gathering of parameters, however long the first message takes'
+run python3 "$NPUPROF_SOURCE/tools/sweep/published.py" --build "$(dirname "$npuprof")" --kinds SE --seeds 6006 --steps 5 \
+	--variant marks=False --floor 100
+expect_exit 0
+
+behaviour 'sequences of different lengths: who comes last in a few steps is not named'
+run python3 "$NPUPROF_SOURCE/tools/sweep/published.py" --build "$(dirname "$npuprof")" --kinds sequence --seeds 6113 --floor 100
+expect_exit 0

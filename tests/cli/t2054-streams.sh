@@ -10,3 +10,7 @@ behaviour 'reductions beside the backward pass, parameters gathered ahead, activ
 run python3 "$NPUPROF_SOURCE/tools/sweep/streams.py" --build "$(dirname "$npuprof")" --seeds 1-9 --floor 100
 expect_exit 0
 expect_stdout_says '| fsdp |'
+
+behaviour 'kernels of one type take longer: the repair is where they are'
+run python3 "$NPUPROF_SOURCE/tools/sweep/streams.py" --build "$(dirname "$npuprof")" --seeds 4011 --floor 100
+expect_exit 0

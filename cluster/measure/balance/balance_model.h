@@ -101,11 +101,11 @@ struct np_bal {
 	struct bal_op *ops;       /* by slot */
 	NP_VEC(struct bal_alike) alike;
 	NP_VEC(struct bal_type) types;
-	struct np_numbers type_of; /* np_str → index of types */
-	double *weights;           /* by stage, then type: what is even against what is */
-	double *totals;            /* by stage: computing of a step where all are even */
-	double *even;              /* by row: bal_settle() */
-	bool *passes;              /* by stage: each stretch is one kernel, bal_pool() */
+	struct np_numbers type_of;         /* np_str → index of types */
+	double *weights;                   /* by stage, then type: what is even against what is */
+	double *totals;                    /* by stage: computing of a step where all are even */
+	double *even;                      /* by row: bal_settle() */
+	bool *passes;                      /* by stage: each stretch is one kernel, bal_pool() */
 	NP_VEC(struct bal_pass) pass_list; /* of these, by stage and in their order */
 	size_t pooled[BAL_TYPES];          /* indexes of types, SIZE_MAX for none */
 	struct np_err *err;

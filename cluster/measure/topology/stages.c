@@ -404,13 +404,13 @@ static int join_stages(struct ranks *ranks, const struct np_cluster *cluster, st
  */
 
 /* Where ranks are in their chains. */
-struct places {
+struct chain_places {
 	uint32_t *sizes; /* of chains, by root */
 	uint32_t *place; /* by rank */
 	uint32_t *first; /* rank, by place */
 };
 
-static void places_release(struct places *places)
+static void places_release(struct chain_places *places)
 {
 	free(places->sizes);
 	free(places->place);
@@ -435,7 +435,7 @@ static int by_id(const void *left, const void *right, void *ids)
 }
 
 /* Stages are numbered as ranks are, unless a communicator of the whole chain has another order. */
-static int places_begin(struct places *places, struct ranks *ranks, struct np_err *err)
+static int places_begin(struct chain_places *places, struct ranks *ranks, struct np_err *err)
 {
 	size_t count = ranks->ids.count;
 
@@ -455,8 +455,8 @@ static int places_begin(struct places *places, struct ranks *ranks, struct np_er
 	return NP_OK;
 }
 
-static bool are_neighbours(const struct places *places, struct ranks *ranks, const int32_t *members,
-			   size_t count, size_t length)
+static bool are_neighbours(const struct chain_places *places, struct ranks *ranks,
+			   const int32_t *members, size_t count, size_t length)
 {
 	for (size_t i = 1; i < count; i++) {
 		uint32_t a = places->place[np_idmap_get(ranks->index, members[i - 1])];
@@ -469,8 +469,9 @@ static bool are_neighbours(const struct places *places, struct ranks *ranks, con
 	return true;
 }
 
-/* The length of chains that are all as long as each other, one rank next to the other; 0: not so. */
-static size_t chain_length(struct places *places, struct ranks *ranks,
+/* The length of chains that are all as long as each other, one rank next to the other; 0: not so.
+ */
+static size_t chain_length(struct chain_places *places, struct ranks *ranks,
 			   const struct np_cluster *cluster)
 {
 	size_t length = 0;
@@ -502,7 +503,7 @@ static size_t chain_length(struct places *places, struct ranks *ranks,
  */
 static int join_places(struct ranks *ranks, const struct np_cluster *cluster, struct np_err *err)
 {
-	struct places places = { 0 };
+	struct chain_places places = { 0 };
 	int rc = places_begin(&places, ranks, err);
 	size_t length = rc == NP_OK ? chain_length(&places, ranks, cluster) : 0;
 
