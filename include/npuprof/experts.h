@@ -44,7 +44,7 @@ struct np_expert_exchange {
 	uint32_t op;   /* index in np_rank.ops */
 	uint32_t instance;
 	uint32_t back; /* the instance that takes the results back; UINT32_MAX for none */
-	np_ns surplus; /* what it computed for tokens beyond the mean of all */
+	np_ns surplus; /* what it computed for tokens beyond the mean of all; below 0 for fewer */
 	float even;    /* the mean of tokens by the most: what evenness leaves of a transfer */
 };
 

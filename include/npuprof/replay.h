@@ -70,7 +70,14 @@ struct np_replay_cell {
 	bool timed; /* false: what its work consists of is not known, and all of it is "other" */
 	np_ns work[NP_WORK_KINDS]; /* computing with its surplus, which does not stand by itself */
 	np_ns beyond; /* of computing: what peers do not have at its place, where it has one */
+	np_ns tokens; /* of computing: for tokens beyond the mean of all; below 0 for fewer */
 };
+
+/* What a rank did, and would do with as many tokens as others: what it may be blamed for. */
+static inline double np_replay_own_work(const struct np_replay_cell *cell, enum np_work kind)
+{
+	return (double)(cell->work[kind] - (kind == NP_WORK_COMPUTE ? cell->tokens : 0));
+}
 
 struct np_replay_mark;
 struct np_replay_member;

@@ -51,6 +51,15 @@ run "$npuprof" whatif -d "$work/traces" -f json
 expect_equal "$(json '$.verdict.what')" 5
 expect_equal "$(json '$.verdict.recovered_ns' | awk -v with="$with" '{ print ($1 > 0.99 * with && $1 < 1.01 * with) }')" 1
 
+behaviour 'at Level0 a trace has no calls of CANN, but arrows from them: a late host is told from the device'
+"$synth" -q -o "$work/level0" --format text --level 0 --ranks 4 --steps 3 --layers 4 --kernels-per-layer 3 --host-gap 2:300 --no-instances || exit 1
+run "$npuprof" cluster -d "$work/level0" -o "$work/out" -f json
+expect_equal "$(json '$.verdict.what')" 2
+expect_equal "$(rows '$.stragglers' "value ->> 'cause'" "value ->> 'rank' = 2")" host
+expect_equal "$(sqlite3 :memory: "SELECT count(*) FROM json_each(readfile('$work/stdout'), '\$.steps') AS step,
+	json_each(step.value, '\$.ranks') AS rank, json_each(rank.value, '\$.partition') AS part
+	WHERE part.value ->> 'leaf' = 'free/unknown'")" 0
+
 behaviour 'calls that one rank lacks are said where ranks are compared'
 "$synth" -q -o "$work/calls" --ranks 4 --steps 3 --layers 2 --no-instances || exit 1
 run "$npuprof" cluster -d "$work/calls" -o "$work/out"

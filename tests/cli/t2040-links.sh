@@ -128,6 +128,26 @@ expect_equal "$(slow)" ''
 expect_equal "$(sqlite3 "$db" "SELECT src, dst FROM np_link WHERE verdict = 'unknown' ORDER BY src")" '3|4
 4|3'
 
+behaviour 'two links of one ring that hide each other are named together'
+rm -rf "$work/c"
+run "$synth" -q -o "$work/c" --schedule dp --ranks 16 --hosts 4 --steps 3 --kernels-per-layer 4 --layers 4 --seed 3 --no-instances \
+	--slow-link 3-4:4 --slow-link 11-12:4
+expect_exit 0
+run "$npuprof" cluster --no-db -d "$work/c" -f json
+expect_equal "$(sqlite3 :memory: "SELECT readfile('$work/stdout') ->> '\$.verdict.kind',
+	(readfile('$work/stdout') ->> '\$.verdict.recovered_ns') > (readfile('$work/stdout') ->> '\$.verdict.lost_ns') * 0.6,
+	json_array_length(readfile('$work/stdout') -> '\$.verdict.with')")" 'link|1|1'
+
+behaviour 'without lists of members, those who were all profiled are in order'
+for path in "$work"/c/*_ascend_pt/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_*.db; do
+	sqlite3 "$path" "DELETE FROM META_DATA WHERE name = 'parallel_group_info';
+		DELETE FROM COMMUNICATION_TASK_INFO WHERE srcRank = dstRank"
+done
+rm -f "$work"/c/*_ascend_pt/profiler_metadata.json "$work"/c/*_ascend_pt/ASCEND_PROFILER_OUTPUT/analysis.db
+run "$npuprof" cluster --no-db -d "$work/c"
+expect_stdout_says 'slow link from rank 11 to rank 12'
+expect_stdout_lacks 'local rank'
+
 behaviour 'the number of threads changes nothing'
 analyse --schedule 3d --ranks 8 --seed 8 --slow-link 0-1:2
 for jobs in 1 4; do

@@ -250,6 +250,16 @@ static int by_instance(const void *left, const void *right)
 	return order ? order : np_order(a->rank, b->rank);
 }
 
+/* The end of the works that follow the same exchange as the first. */
+static size_t end_of_exchange(const struct expert_work *works, size_t count)
+{
+	size_t end = 1;
+
+	while (end < count && works[end].instance == works[0].instance)
+		end++;
+	return end;
+}
+
 /* How long a token takes in a kernel. */
 static int time_of_token(const struct expert_work *works, size_t count, double *ret,
 			 struct np_err *err)
@@ -275,6 +285,32 @@ static int time_of_token(const struct expert_work *works, size_t count, double *
 	free(points);
 	*ret = !isnan(line.slope) && line.slope > 0 ? line.slope : tokens > 0 ? time / tokens : 0;
 	return rc;
+}
+
+/*
+ * Exchanges of the forward and of the backward pass have other kernels behind them. Where so many
+ * ranks differ by so much of their mean, those of an exchange tell by themselves how long a token
+ * takes there; fewer could not do without one that is slow.
+ */
+#define OWN_RANKS  4
+#define OWN_SPREAD 0.2
+
+static bool tells_by_itself(const struct expert_work *works, size_t count)
+{
+	double least = INFINITY;
+	double most = 0;
+	double sum = 0;
+	size_t used = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (works[i].kernels == 0)
+			continue;
+		least = fmin(least, (double)works[i].tokens);
+		most = fmax(most, (double)works[i].tokens);
+		sum += (double)works[i].tokens;
+		used++;
+	}
+	return used >= OWN_RANKS && most - least > OWN_SPREAD * sum / (double)used;
 }
 
 /* The rank's row in the communicator and step of the last row, added if it is new. */
@@ -330,7 +366,7 @@ static int even_out(struct np_experts *experts, const struct np_align *align,
 			.op = works[i].op,
 			.instance = works[i].instance,
 			.back = instance_after(align, &works[i]),
-			.surplus = beyond > 0 ? llround(per_token * beyond) : 0,
+			.surplus = llround(per_token * beyond),
 			.even = most > 0 ? (float)(mean / (double)most) : 1,
 		};
 	}
@@ -377,16 +413,20 @@ static int add_step(struct np_experts *experts, const struct np_align *align,
 		    const struct expert_work *works, size_t count, struct np_err *err)
 {
 	size_t first = experts->list.count;
-	double per_token = 0;
-	int rc = isnan(works->per_token) ? time_of_token(works, count, &per_token, err) : NP_OK;
+	double usual = 0;
+	int rc = isnan(works->per_token) ? time_of_token(works, count, &usual, err) : NP_OK;
 
 	for (size_t from = 0, to = 0; from < count && rc == NP_OK; from = to) {
-		double own = works[from].per_token;
+		double per_token = works[from].per_token;
 
-		while (to < count && works[to].instance == works[from].instance)
-			to++;
-		rc = add_exchange(experts, align, first, &works[from], to - from,
-				  isnan(own) ? per_token : own, err);
+		to = from + end_of_exchange(&works[from], count - from);
+		if (isnan(per_token) && tells_by_itself(&works[from], to - from))
+			rc = time_of_token(&works[from], to - from, &per_token, err);
+		else if (isnan(per_token))
+			per_token = usual;
+		if (rc == NP_OK)
+			rc = add_exchange(experts, align, first, &works[from], to - from, per_token,
+					  err);
 	}
 	if (rc == NP_OK)
 		qsort(&experts->list.item[first], experts->list.count - first,

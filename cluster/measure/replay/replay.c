@@ -513,6 +513,37 @@ static int see_experts(struct building *building, const struct np_experts *exper
 	return NP_OK;
 }
 
+/* The cells know what tokens cost them, or spared them. */
+static void see_tokens(const struct building *building)
+{
+	const struct np_replay *replay = building->replay;
+	const struct np_run *run = replay->align->run;
+
+	for (uint32_t i = 0; i < building->ranks && building->surplus; i++) {
+		const struct np_rank *rank = run->ranks[i];
+		size_t end = i + 1 < building->ranks ? replay->ranks[i + 1].first_cell
+						     : replay->cells.count;
+		size_t at = replay->ranks[i].first_cell;
+
+		/* Both are in the order of time. */
+		for (uint32_t j = 0; rank && j < rank->ops.count && at < end; j++) {
+			np_ns surplus = building->surplus[np_align_slot(replay->align, i, j)];
+			uint32_t step = rank->ops.item[j].step;
+			size_t next = at;
+
+			if (surplus == 0 || step == NP_NO_STEP)
+				continue;
+			while (next < end &&
+			       replay->cells.item[next].step != rank->steps.item[step].id)
+				next++;
+			if (next == end)
+				continue;
+			at = next;
+			replay->cells.item[at].tokens += surplus;
+		}
+	}
+}
+
 static bool computes(const struct np_replay_mark *mark)
 {
 	return mark->kind != MARK_QUEUE && mark->kind != MARK_BEGIN;
@@ -629,6 +660,8 @@ static int build(struct building *building, struct np_err *err)
 			      err);
 	if (rc == NP_OK)
 		rc = run_jobs(building, building->ranks, mark_rank, err);
+	if (rc == NP_OK)
+		see_tokens(building);
 	/* Experts have a surplus of their own. */
 	if (rc == NP_OK && !building->surplus)
 		rc = replay_place_excess(replay, building->marks, building->ranks, err);

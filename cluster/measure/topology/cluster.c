@@ -316,6 +316,71 @@ static void map_by_self_links(struct np_cluster *cluster)
 	}
 }
 
+/* How many members the links of each communicator name; 0 without links. */
+static void count_by_links(const struct np_cluster *cluster, size_t *ret)
+{
+	const struct np_run *run = cluster->run;
+
+	for (size_t i = 0; i < run->sources.count; i++) {
+		const struct np_rank *rank = run->ranks[i];
+
+		for (size_t j = 0; rank && j < rank->links.count; j++) {
+			const struct np_link *link = &rank->links.item[j];
+			uint32_t index = np_numbers_get(&cluster->by_hash,
+							rank->groups.item[link->group].hash);
+			size_t src = np_members_by_link(link->src);
+			size_t dst = np_members_by_link(link->dst);
+
+			if (index == NP_MAP_NONE)
+				continue;
+			ret[index] = src > ret[index] ? src : ret[index];
+			ret[index] = dst > ret[index] ? dst : ret[index];
+		}
+	}
+}
+
+/* `observed` is sorted. */
+static void map_in_order(struct np_communicator *communicator)
+{
+	for (size_t i = 0; i < communicator->global_count; i++) {
+		int32_t known = communicator->global[i];
+
+		if (communicator->observed[i] < 0 ||
+		    (known != NP_NO_RANK && known != communicator->observed[i]))
+			return;
+	}
+	for (size_t i = 0; i < communicator->global_count; i++)
+		communicator->global[i] = communicator->observed[i];
+}
+
+/*
+ * Where the links name as many members as were profiled, local ranks are the order of
+ * their ids, as in lists of members, unless a link from a rank to itself says otherwise.
+ */
+static int map_by_order(const struct np_cluster *cluster, struct np_err *err)
+{
+	const struct np_run *run = cluster->run;
+	size_t *named = calloc(cluster->communicators.count + 1, sizeof(*named));
+
+	if (!named)
+		return np_fail_nomem(err, "communicators");
+	count_by_links(cluster, named);
+	for (size_t i = 0; i < run->sources.count; i++) {
+		/* Numbers that were given here have no order. */
+		if (run->ranks[i] && run->sources.item[i].rank_from >= NP_RANK_ASSUMED)
+			memset(named, 0, cluster->communicators.count * sizeof(*named));
+	}
+	for (size_t i = 0; i < cluster->communicators.count; i++) {
+		struct np_communicator *each = &cluster->communicators.item[i];
+
+		if (!each->members && named[i] > 0 && named[i] == each->global_count &&
+		    named[i] == each->observed_count)
+			map_in_order(each);
+	}
+	free(named);
+	return NP_OK;
+}
+
 /* --- the communicator of the world ----------------------------------------------------------- */
 
 /* Ranks of the job as its metadata say, or those of its default group; 0 when nothing does. */
@@ -502,8 +567,10 @@ int np_cluster_build(const struct np_run *run, struct np_cluster **ret, struct n
 		rc = allocate_maps(cluster, err);
 	if (rc == NP_OK) {
 		map_by_self_links(cluster);
-		rc = np_cluster_name_world(cluster, err);
+		rc = map_by_order(cluster, err);
 	}
+	if (rc == NP_OK)
+		rc = np_cluster_name_world(cluster, err);
 	if (rc == NP_OK)
 		rc = np_cluster_find_places(cluster, err);
 	if (rc == NP_OK)

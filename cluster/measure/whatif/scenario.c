@@ -26,6 +26,7 @@ void scenario_release(struct scenario_draft *scenario)
 {
 	free(scenario->work);
 	free(scenario->transfer);
+	np_vec_release(&scenario->links);
 }
 
 void scenario_copy(struct scenario_draft *to, const struct scenario_draft *from,
@@ -132,7 +133,7 @@ int scenario_add_means(const struct np_replay *replay, const bool *leave_out, st
 			return NP_E_NOMEM;
 		mean->count++;
 		for (int kind = 0; kind < NP_WORK_KINDS; kind++)
-			mean->work[kind] += (double)cell->work[kind];
+			mean->work[kind] += np_replay_own_work(cell, (enum np_work)kind);
 	}
 	return NP_OK;
 }

@@ -9,10 +9,23 @@
 #include "npuprof/map.h"
 #include "npuprof/whatif.h"
 
-/* A scenario while repairs are put into it: factors, all 1 at first, that only fall. */
+/* A link, by the ranks at its ends, or all links of one rank (scenario_links.c). */
+struct scenario_link {
+	int64_t a;
+	int64_t b;
+	double ratio; /* of its time that it would take */
+};
+
+/*
+ * A scenario while repairs are put into it: factors, all 1 at first, that only fall. The
+ * slowest link of a collective holds it up: what the repair of one saves depends on which
+ * others are repaired.
+ */
 struct scenario_draft {
 	float (*work)[NP_WORK_KINDS]; /* by cell */
 	float *transfer;              /* by instance */
+	NP_VEC(struct scenario_link) links;
+	bool others_even; /* no other link that is slow holds anything up */
 };
 
 int scenario_init(struct scenario_draft *scenario, const struct np_replay *replay,

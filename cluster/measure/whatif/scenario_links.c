@@ -377,12 +377,37 @@ static int list_uses(const struct np_replay *replay, uint32_t index, use_list *r
 
 /* A repair of a link, for one communicator. */
 struct repair {
+	const struct np_links *links;
 	const struct np_replay *replay;
 	const struct link_ends *ends;
 	double ratio; /* of its time that the link would take */
 	uint32_t communicator;
 	struct scenario_draft *scenario;
 };
+
+/* How much of its time a link takes with this repair, and with those before it. */
+static double left_of(const struct repair *repair, const struct use *use)
+{
+	const struct scenario_draft *scenario = repair->scenario;
+	const struct link_ends own = { use->src, use->dst };
+	double left = joins(repair->ends, use->src, use->dst) ? repair->ratio : 1;
+
+	for (size_t i = 0; i < scenario->links.count; i++) {
+		const struct scenario_link *link = &scenario->links.item[i];
+		const struct link_ends ends = { link->a, link->b };
+
+		if (joins(&ends, use->src, use->dst))
+			left = fmin(left, link->ratio);
+	}
+	for (size_t i = 0; scenario->others_even && i < repair->links->list.count; i++) {
+		const struct np_link_speed *link = &repair->links->list.item[i];
+
+		if (link->verdict == NP_LINK_SLOW && joins(&own, link->src, link->dst) &&
+		    is_known(link))
+			left = fmin(left, (double)link->expected / (double)link->time);
+	}
+	return left;
+}
 
 /*
  * What the communicator saves in a step whose links are these. A collective is done
@@ -391,23 +416,24 @@ struct repair {
  */
 static double saved_by(const struct repair *repair, const struct use *uses, size_t count)
 {
-	double slow = 0;
-	double next = 0;
+	double before = 0;
+	double after = 0;
 	double messages = 0;
+	bool concerned = false;
 
 	for (size_t i = 0; i < count; i++) {
 		double time = (double)uses[i].time;
 
-		if (!joins(repair->ends, uses[i].src, uses[i].dst))
-			next = fmax(next, time);
-		else
-			slow = fmax(slow, time);
-		if (joins(repair->ends, uses[i].src, uses[i].dst))
+		before = fmax(before, time);
+		after = fmax(after, time * left_of(repair, &uses[i]));
+		if (joins(repair->ends, uses[i].src, uses[i].dst)) {
 			messages += time * (1 - repair->ratio);
+			concerned = true;
+		}
 	}
 	if (uses[0].message)
 		return messages;
-	return fmax(slow - fmax(slow * repair->ratio, next), 0);
+	return concerned ? before - after : 0;
 }
 
 /* A message goes over the link of its two ends alone; which of them sends it is not distinguished.
@@ -491,12 +517,16 @@ static int lower_communicator(const struct repair *repair, struct np_err *err)
 	return rc;
 }
 
-static int lower_transfers(const struct np_replay *replay, const struct link_ends *ends,
+static int lower_transfers(const struct np_whatif_input *input, const struct link_ends *ends,
 			   double ratio, struct scenario_draft *scenario, struct np_err *err)
 {
-	struct repair repair = {
-		.replay = replay, .ends = ends, .ratio = ratio, .scenario = scenario
-	};
+	const struct np_replay *replay = input->replay;
+	struct repair repair = { .links = input->links,
+				 .replay = replay,
+				 .ends = ends,
+				 .ratio = ratio,
+				 .scenario = scenario };
+	struct scenario_link *repaired;
 	int rc = NP_OK;
 
 	for (uint32_t i = 0; i < replay->align->communicators.count && rc == NP_OK; i++) {
@@ -507,7 +537,11 @@ static int lower_transfers(const struct np_replay *replay, const struct link_end
 		    has_member(replay->align, each, ends->b))
 			rc = lower_communicator(&repair, err);
 	}
-	return rc;
+	repaired = rc == NP_OK ? np_vec_add(&scenario->links, err) : NULL;
+	if (rc < 0 || !repaired)
+		return rc < 0 ? rc : NP_E_NOMEM;
+	*repaired = (struct scenario_link){ ends->a, ends->b, ratio };
+	return NP_OK;
 }
 
 static bool read_end(const char *text, size_t length, int64_t *ret)
@@ -559,5 +593,5 @@ int scenario_repair_link(const struct np_whatif_input *input, const struct np_fi
 		return np_fail(err, NP_E_USAGE,
 			       "nothing is known of a link between ranks %" PRId64 " and %" PRId64,
 			       ends.a, ends.b);
-	return lower_transfers(input->replay, &ends, ratio, scenario, err);
+	return lower_transfers(input, &ends, ratio, scenario, err);
 }

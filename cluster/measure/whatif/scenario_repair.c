@@ -14,16 +14,16 @@ static void lower_to(const struct np_replay *replay, struct scenario_draft *scen
 		     const struct mean *mean, enum np_work kind)
 {
 	const struct np_replay_cell *cell = &replay->cells.item[index];
+	double own = np_replay_own_work(cell, kind);
 
-	if (mean->count == 0 || cell->work[kind] <= 0)
+	if (mean->count == 0 || own <= 0)
 		return;
 	if (kind == NP_WORK_COMPUTE && cell->beyond > 0)
 		scenario_take_off(scenario, replay, index,
-				  (double)cell->work[kind] -
-					  mean->work[kind] / (double)mean->count);
+				  own - mean->work[kind] / (double)mean->count);
 	else
 		scenario_lower(&scenario->work[index][kind],
-			       mean->work[kind] / (double)mean->count / (double)cell->work[kind]);
+			       mean->work[kind] / (double)mean->count / own);
 }
 
 /* Where all are repaired each is measured by the others, as where it is repaired alone. */
@@ -33,7 +33,7 @@ static struct mean mean_without(const struct mean *mean, const struct np_replay_
 
 	others.count--;
 	for (int kind = 0; kind < NP_WORK_KINDS; kind++)
-		others.work[kind] -= (double)cell->work[kind];
+		others.work[kind] -= np_replay_own_work(cell, (enum np_work)kind);
 	return others;
 }
 

@@ -67,6 +67,7 @@ static int make_without(const struct scenarios *scenarios, const struct np_fix *
 	struct scenario_draft own = { 0 };
 	int rc = scenario_init(&own, replay, err);
 
+	own.others_even = true;
 	if (rc == NP_OK)
 		rc = scenario_repair(scenarios->input, fix, 1, &own, err);
 	if (rc == NP_OK) {

@@ -108,8 +108,9 @@ static int measure_excess(const struct np_replay *replay, struct excess *ret, st
 		if (cell->timed)
 			places[count++] = (struct peer_place){
 				cell->step, replay->stages[cell->rank], cell->rank,
-				(double)(cell->work[NP_WORK_COMPUTE] + cell->work[NP_WORK_HOST] +
-					 cell->work[NP_WORK_BETWEEN])
+				np_replay_own_work(cell, NP_WORK_COMPUTE) +
+					(double)(cell->work[NP_WORK_HOST] +
+						 cell->work[NP_WORK_BETWEEN])
 			};
 	}
 	qsort(places, count, sizeof(*places), by_peers);

@@ -30,6 +30,7 @@ static void forget_events(struct trace_load *load)
 	load->launches.count = 0;
 	load->broken = false;
 	load->flows.count = 0;
+	load->flow_ends.count = 0;
 	load->ops.count = 0;
 	load->op_rests.count = 0;
 	load->sub_tasks.count = 0;
@@ -47,6 +48,7 @@ static void end(struct trace_load *load)
 	np_vec_release(&load->calls);
 	np_vec_release(&load->launches);
 	np_vec_release(&load->flows);
+	np_vec_release(&load->flow_ends);
 	np_vec_release(&load->ops);
 	np_vec_release(&load->op_rests);
 	np_vec_release(&load->sub_tasks);
@@ -145,6 +147,71 @@ static void launch_by_flows(struct trace_load *load)
 		widen_by_flow(load, load->ops.item[i].start, load->ops.item[i].end);
 }
 
+static int by_id(const void *left, const void *right)
+{
+	const struct trace_flow_end *a = left;
+	const struct trace_flow_end *b = right;
+
+	if (a->id != b->id)
+		return a->id < b->id ? -1 : 1;
+	if (a->on_device != b->on_device)
+		return a->on_device - b->on_device;
+	return np_order(a->time, b->time);
+}
+
+/* Flows from calls that are left out: from each start on the host to all of its ends. */
+static int join_flow_ends(struct trace_load *load)
+{
+	const struct trace_flow_end *from = NULL;
+
+	load->flows.count = 0;
+	if (load->flow_ends.count)
+		qsort(load->flow_ends.item, load->flow_ends.count, sizeof(load->flow_ends.item[0]),
+		      by_id);
+	for (size_t i = 0; i < load->flow_ends.count; i++) {
+		const struct trace_flow_end *end = &load->flow_ends.item[i];
+		struct trace_flow *flow;
+
+		if (!end->on_device) {
+			from = !from || from->id != end->id ? end : from;
+			continue;
+		}
+		if (!from || from->id != end->id)
+			continue;
+		flow = np_vec_add(&load->flows, load->capture.err);
+		if (!flow)
+			return NP_E_NOMEM;
+		*flow = (struct trace_flow){ from->time, end->time };
+	}
+	np_vec_release(&load->flow_ends);
+	if (load->flows.count)
+		qsort(load->flows.item, load->flows.count, sizeof(load->flows.item[0]),
+		      by_device_start);
+	return NP_OK;
+}
+
+static int launch_by_flow(struct trace_load *load, int64_t connection, np_ns start)
+{
+	const struct trace_flow *flow = flow_to(load, start);
+
+	if (!flow || capture_launch_of(&load->capture, connection))
+		return NP_OK;
+	return capture_launch(&load->capture, connection, flow->host, flow->host);
+}
+
+/* Level0 leaves out the calls of CANN, but not what leads from their starts to the device. */
+static int launch_by_flow_ends(struct trace_load *load)
+{
+	int rc = join_flow_ends(load);
+
+	for (size_t i = 0; i < load->capture.tasks.count && rc == NP_OK; i++)
+		rc = launch_by_flow(load, load->capture.tasks.item[i].connection,
+				    load->capture.tasks.item[i].start);
+	for (size_t i = 0; i < load->ops.count && rc == NP_OK; i++)
+		rc = launch_by_flow(load, load->ops.item[i].connection, load->ops.item[i].start);
+	return rc;
+}
+
 static int make_steps(struct trace_load *load)
 {
 	int rc = NP_OK;
@@ -162,6 +229,8 @@ static int make_steps(struct trace_load *load)
 		rc = launch_by_calls(load);
 	else if (rc == NP_OK)
 		launch_by_flows(load);
+	if (rc == NP_OK && load->node_calls == 0)
+		rc = launch_by_flow_ends(load);
 	return rc < 0 ? rc : capture_close_steps(&load->capture);
 }
 

@@ -85,8 +85,10 @@ static int take_call(struct trace_load *load, const struct np_trace_event *event
 	}
 	load->node_calls += node;
 	/* They say what flows would, and there are as many of those as tasks. */
-	if (node)
+	if (node) {
 		np_vec_release(&load->flows);
+		np_vec_release(&load->flow_ends);
+	}
 	return NP_OK;
 }
 
@@ -319,12 +321,26 @@ static int take_slice(struct trace_load *load, const struct np_trace_event *even
 	return NP_OK;
 }
 
+static int take_flow_end(struct trace_load *load, const struct np_trace_event *event)
+{
+	struct trace_flow_end *end = np_vec_add(&load->flow_ends, load->capture.err);
+
+	if (!end)
+		return NP_E_NOMEM;
+	*end = (struct trace_flow_end){ event->id.value, event->ts_ns, event->phase == 'f' };
+	return NP_OK;
+}
+
 static int take_flow(struct trace_load *load, const struct np_trace_event *event)
 {
 	struct trace_flow *flow;
 
-	if (load->node_calls > 0 || !np_slice_is(event->cat, "async_npu") || !event->id.number ||
-	    event->ts_ns == NP_UNKNOWN)
+	if (load->node_calls > 0 || event->id.text.length == 0 || event->ts_ns == NP_UNKNOWN)
+		return NP_OK;
+	if (np_slice_is(event->cat, "HostToDevice"))
+		return take_flow_end(load, event);
+	/* Its id is the start that it leads to. */
+	if (event->phase != 's' || !event->id.number || !np_slice_is(event->cat, "async_npu"))
 		return NP_OK;
 	flow = np_vec_add(&load->flows, load->capture.err);
 	if (!flow)
@@ -341,6 +357,7 @@ static int take_event(struct trace_load *load, const struct np_trace_event *even
 	case 'M':
 		return take_metadata(load, event);
 	case 's':
+	case 'f':
 		return take_flow(load, event);
 	case 'C':
 		if (trace_is_frequency(trace_lanes_find(&load->lanes, event->pid.value), event))

@@ -31,6 +31,13 @@ struct trace_flow {
 	np_ns device_start;
 };
 
+/* One end of a flow from a call of CANN: on the host, or on the device. */
+struct trace_flow_end {
+	int64_t id;
+	np_ns time;
+	bool on_device;
+};
+
 /* What else an operator says of itself, before its communicator is known. */
 struct trace_op_rest {
 	int64_t bytes;
@@ -53,7 +60,8 @@ struct trace_load {
 	NP_VEC(struct trace_call) calls; /* until the steps are known */
 	bool any_calls;
 	size_t node_calls;
-	NP_VEC(struct trace_flow) flows; /* unless there are node calls */
+	NP_VEC(struct trace_flow) flows;         /* unless there are node calls */
+	NP_VEC(struct trace_flow_end) flow_ends; /* likewise; they stay where calls are left out */
 	NP_VEC(struct trace_op) ops;
 	NP_VEC(struct trace_op_rest) op_rests; /* by row of `ops` */
 	NP_VEC(struct trace_sub_task) sub_tasks;

@@ -205,6 +205,39 @@ static void the_first_of_two_ranks_that_claim_a_local_rank_wins(void **state)
 	}
 }
 
+/* Ranks 6 and 9, and a third one if there is one; they say nothing of themselves. */
+static void assert_locals(int32_t largest, int32_t claims_first, const int32_t *expected,
+			  size_t count)
+{
+	with_run *run = np_run_new();
+
+	for (int32_t id = 6; id < 12; id += 3) {
+		struct np_rank *rank = add_rank(run, id, true);
+		uint32_t group = add_group(run, rank, 5, NULL, NULL, 0);
+
+		add_op(rank, group, false);
+		add_link(rank, group, 0, largest);
+		if (id == claims_first)
+			add_link(rank, group, 0, 0);
+	}
+	{
+		with_cluster *cluster = build(run);
+
+		assert_list(cluster->communicators.item[0].global,
+			    cluster->communicators.item[0].global_count, expected, count);
+	}
+}
+
+static void where_all_members_were_profiled_local_ranks_are_their_order(void **state)
+{
+	(void)state;
+	assert_locals(1, -1, LIST(6, 9));
+	assert_locals(1, 6, LIST(6, 9));
+	/* One is missing, or the order is another. */
+	assert_locals(2, -1, LIST(NP_NO_RANK, NP_NO_RANK, NP_NO_RANK));
+	assert_locals(1, 9, LIST(9, NP_NO_RANK));
+}
+
 static void the_list_wins_over_a_link_to_itself(void **state)
 {
 	with_run *run = np_run_new();
@@ -467,6 +500,7 @@ int main(void)
 		cmocka_unit_test(local_ranks_are_positions_in_the_list_of_members),
 		cmocka_unit_test(without_a_list_a_link_to_itself_tells_the_local_rank),
 		cmocka_unit_test(the_first_of_two_ranks_that_claim_a_local_rank_wins),
+		cmocka_unit_test(where_all_members_were_profiled_local_ranks_are_their_order),
 		cmocka_unit_test(the_list_wins_over_a_link_to_itself),
 		cmocka_unit_test(absurd_local_ranks_are_ignored),
 		cmocka_unit_test(the_world_is_that_of_the_first_rank_that_knows_it),

@@ -188,7 +188,7 @@ static void each_loses_what_the_busiest_of_each_exchange_had_more(void **state)
 	assert_int_equal(experts.total.busiest, 0);
 	/* Of 1000 and 3000 the second had 1000 more than the mean. */
 	assert_int_equal(experts.exchanges.count, 6);
-	assert_int_equal(experts.exchanges.item[0].surplus, 0);
+	assert_int_equal(experts.exchanges.item[0].surplus, -60000);
 	assert_int_equal(experts.exchanges.item[1].surplus, 60000);
 	assert_int_equal(experts.exchanges.item[1].rank, 1);
 	assert_float_equal(experts.exchanges.item[1].even, 2.0 / 3, 1e-6);
@@ -267,6 +267,43 @@ static void kernels_behind_another_exchange_are_not_missing(void **state)
 	assert_int_equal(experts.list.item[0].tokens, 6000);
 	assert_int_equal(experts.list.item[0].lost, 0);
 	assert_int_equal(experts.list.item[1].lost, 0);
+}
+
+/* Behind the second exchange a token takes twice as long as behind the first, on all four ranks. */
+static void passes_with_other_kernels_have_their_own_time_for_a_token(void **state)
+{
+	static const int64_t tokens[] = { 1000, 1100, 1200, 2000 };
+	with_run *run = np_run_new();
+	with_align *align = NULL;
+
+	(void)state;
+	for (int32_t i = 0; i < 4; i++) {
+		struct np_rank *rank = add_rank(run, i, true);
+		uint32_t group = add_group(run, rank, 99, "exp", LIST(0, 1, 2, 3));
+		uint32_t step = add_step(run, rank, "7");
+
+		for (uint32_t k = 0; k < 2; k++) {
+			struct np_comm_op *op = add_op(rank, group, false);
+			struct np_expert_work *work = np_vec_add(&rank->experts, NULL);
+
+			op->type = intern(run, "hcom_alltoallv_");
+			op->step = step;
+			op->start = (np_ns)k * 1000000;
+			op->end = op->start + 1000;
+			op->bytes = NP_UNKNOWN;
+			*work = (struct np_expert_work){ .op = k,
+							 .step = step,
+							 .kernels = 1,
+							 .tokens = tokens[i],
+							 .time = 30 * (k + 1) * tokens[i] };
+		}
+	}
+	with_experts experts = measured(run, &align);
+	assert_int_equal(experts.list.count, 4);
+	assert_int_equal(experts.list.item[0].lost, 30000 + 60000);
+	assert_int_equal(experts.list.item[3].lost, 0);
+	assert_int_equal(experts.exchanges.item[3].surplus, 675 * 30);
+	assert_int_equal(experts.exchanges.item[7].surplus, 675 * 60);
 }
 
 static void a_rank_that_is_slow_at_equal_tokens_loses_nothing(void **state)
@@ -360,6 +397,7 @@ int main(void)
 		cmocka_unit_test(a_rank_without_kernels_behind_an_exchange_had_no_tokens),
 		cmocka_unit_test(a_rank_without_any_such_kernel_has_a_row_if_its_kernels_are_known),
 		cmocka_unit_test(kernels_behind_another_exchange_are_not_missing),
+		cmocka_unit_test(passes_with_other_kernels_have_their_own_time_for_a_token),
 		cmocka_unit_test(a_rank_that_is_slow_at_equal_tokens_loses_nothing),
 		cmocka_unit_test(without_an_exchange_tokens_are_counted_and_the_loss_is_unknown),
 		cmocka_unit_test(a_run_without_experts_has_none),

@@ -648,6 +648,29 @@ static void a_repaired_link_is_no_faster_than_the_next_one(void **state)
 	np_vec_release(&links.list);
 }
 
+/* Two links of one operator take as long: each hides what the other costs. */
+static void links_that_hide_each_other_are_repaired_together(void **state)
+{
+	with_run *run = transfers_run();
+	with_replay it = replayed_build(run);
+	struct np_whatif_input input = input_of(&it);
+	struct np_links links = { 0 };
+
+	(void)state;
+	add_transfer(run, 1, 4, 3, MS * 9 / 10);
+	add_transfer(run, 1, 2, 1, MS * 9 / 10);
+	add_transfer(run, 1, 4, 2, MS * 1 / 10);
+	add_slow_link(&links, 3, 4, 3000, 1000);
+	add_slow_link(&links, 1, 2, 3000, 1000);
+	input.links = &links;
+	assert_int_equal(WITH(&input, "link:3-4"), 12 * MS);
+	assert_in_range(WITH(&input, "link:3-4", "link:1-2"), 12 * MS - MS * 6 / 10 - 2,
+			12 * MS - MS * 6 / 10 + 2);
+	assert_in_range(WITH(&input, "link:1-2", "link:3-4"), 12 * MS - MS * 6 / 10 - 2,
+			12 * MS - MS * 6 / 10 + 2);
+	np_vec_release(&links.list);
+}
+
 /*
  * All that ranks 1 and 2 send to rank 3 takes 0.9 and 0.8 ms of the millisecond that
  * all six take and could be a third of it: with one of the links repaired the other
@@ -848,6 +871,41 @@ static void tokens_can_be_spread_evenly(void **state)
 			experts.exchanges.item[i].even = 0.5F;
 		assert_in_range(WITH(&input, "experts"), 14 * MS - 2, 14 * MS + 2);
 		assert_in_range(WITH(&input, "all"), 14 * MS - 2, 14 * MS + 2);
+	}
+	np_experts_release(&experts);
+}
+
+/* Rank 1 computes 4 ms longer, for tokens: who repairs it still has them. */
+static void tokens_are_no_fault_of_the_rank_that_got_them(void **state)
+{
+	with_run *run = np_run_new();
+	struct np_experts experts = { 0 };
+
+	(void)state;
+	for (int32_t id = 0; id < 2; id++) {
+		struct script script = script_begin(run, id);
+		uint32_t group = add_group(run, script.rank, 7, "ep", pair, 2);
+		np_ns work = id == 0 ? 4 * MS : 8 * MS;
+		struct np_expert_exchange *each = np_vec_add(&experts.exchanges, NULL);
+
+		assert_non_null(each);
+		script_comm(&script, group, REDUCE, 0, 1 * MS);
+		script_compute(&script, 1 * MS, 1 * MS + work);
+		script_comm(&script, group, REDUCE, 1 * MS + work, 11 * MS);
+		script_end(&script, "1");
+		*each = (struct np_expert_exchange){ .rank = (uint32_t)id,
+						     .back = 1,
+						     .surplus = id == 0 ? -2 * MS : 2 * MS,
+						     .even = 1 };
+	}
+	{
+		with_replay it = replayed_build_with(run, &experts);
+		struct np_whatif_input input = input_of(&it);
+
+		input.experts = &experts;
+		assert_in_range(WITH(&input, "rank:1"), 11 * MS - 2, 11 * MS + 2);
+		assert_in_range(WITH(&input, "experts"), 9 * MS - 2, 9 * MS + 2);
+		assert_in_range(WITH(&input, "rank:1", "experts"), 9 * MS - 2, 9 * MS + 2);
 	}
 	np_experts_release(&experts);
 }
@@ -1467,11 +1525,13 @@ int main(void)
 		cmocka_unit_test(a_link_of_communicators_without_lists_can_be_as_its_like),
 		cmocka_unit_test(what_a_link_does_not_take_stays),
 		cmocka_unit_test(a_repaired_link_is_no_faster_than_the_next_one),
+		cmocka_unit_test(links_that_hide_each_other_are_repaired_together),
 		cmocka_unit_test(all_links_of_a_sender_or_receiver_can_be_as_their_like),
 		cmocka_unit_test(a_stage_can_be_as_long_as_the_others),
 		cmocka_unit_test(a_stage_whose_kernels_take_longer_is_slow),
 		cmocka_unit_test(a_stage_that_has_more_kernels_gives_work_to_others),
 		cmocka_unit_test(tokens_can_be_spread_evenly),
+		cmocka_unit_test(tokens_are_no_fault_of_the_rank_that_got_them),
 		cmocka_unit_test(the_curve_takes_the_best_on_top_of_those_before),
 		cmocka_unit_test(what_a_rank_costs_by_itself_is_told),
 		cmocka_unit_test(what_was_tried_before_is_not_tried_again),
