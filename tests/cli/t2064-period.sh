@@ -103,3 +103,10 @@ sqlite3 "$(find odd -name 'ascend_pytorch_profiler_1.db')" 'DELETE FROM COMPUTE_
 	DELETE FROM COMMUNICATION_OP WHERE abs(random()) % 3 > 0'
 run "$npuprof" cluster odd -o out-odd -f json -q
 expect_stdout_says '"how": "none"' 'but not the same on rank 1'
+
+behaviour 'tokens of experts are others on each rank: iterations are the same where their sizes are not'
+"$synth" -q -o experts --schedule ep --ranks 4 --ep 4 --steps 5 --layers 4 --expert-skew 0.5 --no-steps --no-instances || exit 1
+run "$npuprof" cluster experts --no-db -f json -q
+expect_exit 0
+expect_stdout_says '"how": "period"'
+expect_stdout_lacks 'not the same on rank'

@@ -87,10 +87,30 @@ struct match {
 };
 
 struct rank_pair {
+	const struct np_strtab *strings;
 	const struct np_rank *rank[2];
 	struct shared_ops ops[2];
 	np_ns *apart; /* room for MOST_COMPARED */
 };
+
+/* Of these each rank has a size of its own: tokens of experts, parts that are not even. */
+static bool has_own_size(const char *type)
+{
+	static const char *const types[] = { "alltoallv", "allgatherv", "reducescatterv" };
+
+	for (size_t i = 0; i < NP_COUNT(types); i++) {
+		if (strcasestr(type, types[i]))
+			return true;
+	}
+	return false;
+}
+
+static bool are_alike(const struct np_strtab *strings, const struct np_comm_op *a,
+		      const struct np_comm_op *b)
+{
+	return a->type == b->type &&
+	       (a->bytes == b->bytes || has_own_size(np_strtab_text(strings, a->type)));
+}
 
 /* Only iterations with equally many: where a record was lost the n-th is another. */
 static struct match match_ends(const struct rank_pair *pair, int64_t shift, bool equal)
@@ -116,7 +136,7 @@ static struct match match_ends(const struct rank_pair *pair, int64_t shift, bool
 				&pair->rank[1]
 					 ->ops.item[pair->ops[1].op[pair->ops[1].first[other] + n]];
 
-			match.alike += a->type == b->type && a->bytes == b->bytes;
+			match.alike += are_alike(pair->strings, a, b);
 			pair->apart[match.compared++] = a->end - b->end;
 		}
 	}
@@ -248,7 +268,7 @@ static int compare_ranks(const struct np_rank *rank, const struct np_rank *with,
 			 const struct np_strtab *strings, np_ns *apart, int64_t *ret_shift,
 			 enum verdict_of_pair *ret, struct np_err *err)
 {
-	struct rank_pair pair = { .rank = { rank, with }, .apart = apart };
+	struct rank_pair pair = { .strings = strings, .rank = { rank, with }, .apart = apart };
 	uint64_t hash;
 	int rc = NP_OK;
 

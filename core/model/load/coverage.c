@@ -176,6 +176,17 @@ static int see_times(struct np_seen *seen, const struct np_rank *rank, struct np
 	return rc;
 }
 
+/* Where the host ran ahead, windows of steps overlap. */
+static void see_overlaps(struct np_seen *seen, const struct np_rank *rank)
+{
+	for (size_t i = 0; i < rank->steps.count; i++) {
+		uint32_t place = np_numbers_get(&seen->places, rank->steps.item[i].id);
+
+		if (place != NP_MAP_NONE && rank->steps.item[i].past > 0)
+			seen->steps.item[place].overlaps = true;
+	}
+}
+
 int load_coverage_see(struct load_coverage *coverage, enum np_file file, struct np_rank *fresh,
 		      const struct np_strtab *strings, struct np_err *err)
 {
@@ -189,6 +200,7 @@ int load_coverage_see(struct load_coverage *coverage, enum np_file file, struct 
 	coverage->read |= 1U << file;
 	if (seen->steps.count == 0)
 		rc = see_times(seen, fresh, err);
+	see_overlaps(seen, fresh);
 	/* A database that does not say which tasks are kernels has no times, and says so. */
 	coverage->timeless[file] = fresh->times.count == 0;
 	if (seen->ops == NP_UNKNOWN)
@@ -226,16 +238,26 @@ static np_ns of(const struct np_seen_step *step, enum quantity which)
 	return which == COMPUTING ? step->computing : step->communication;
 }
 
-static np_ns least(np_ns own, np_ns theirs)
+static np_ns least(np_ns own, np_ns theirs, np_ns owed)
 {
-	np_ns most = (np_ns)((double)theirs * STEP_SURPLUS) + LEAST_NS;
+	np_ns most = (np_ns)((double)theirs * STEP_SURPLUS) + LEAST_NS + owed;
 
 	return theirs > 0 && own > most ? most : own;
+}
+
+/*
+ * What the vendor counts in a step and this file in the next one: all that starts where their
+ * windows overlap, and it may last longer than that.
+ */
+static np_ns passed_on(const struct np_seen_step *own, np_ns owed)
+{
+	return own && own->overlaps && owed > 0 ? owed : 0;
 }
 
 static struct file_comparison compare(const struct np_seen *file, const struct np_seen *other)
 {
 	struct file_comparison found = { .steps = other->steps.count, .whole = true };
+	np_ns owed[QUANTITIES] = { 0 };
 
 	for (size_t i = 0; i < other->steps.count; i++) {
 		const struct np_seen_step *theirs = &other->steps.item[i];
@@ -243,9 +265,12 @@ static struct file_comparison compare(const struct np_seen *file, const struct n
 
 		found.whole = found.whole && !own;
 		for (enum quantity q = 0; q < QUANTITIES; q++) {
+			np_ns due = own ? least(of(own, q), of(theirs, q), owed[q]) : 0;
+
 			found.said[q] += of(theirs, q);
 			found.held[q] += own ? of(own, q) : 0;
-			found.due[q] += own ? least(of(own, q), of(theirs, q)) : 0;
+			found.due[q] += due;
+			owed[q] = passed_on(own, owed[q] + of(theirs, q) - due);
 		}
 	}
 	for (size_t i = 0; i < file->steps.count; i++) {

@@ -118,16 +118,36 @@ static int table_sums_add(struct table_sums *sums, const struct table_row *row, 
 	return np_spans_add(op ? cell->communication : cell->computing, row->start, row->end, err);
 }
 
-/* All rows were there: the sums of all steps. */
+/* The cell of the step before on the same device, or NULL. */
+static const struct table_cell *cell_before(const struct table_sums *sums, size_t index)
+{
+	for (size_t i = index; i-- > 0;) {
+		if (sums->cells.item[i].device == sums->cells.item[index].device)
+			return &sums->cells.item[i];
+	}
+	return NULL;
+}
+
+/*
+ * All rows were there: the sums of all steps. Where the host ran ahead, operators of a step run
+ * beside those of the next one: the vendor's step times have such time once.
+ */
 static int table_sums_take(struct table_sums *sums, struct np_seen **ret, struct np_err *err)
 {
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < sums->cells.count && rc == NP_OK; i++) {
 		const struct table_cell *cell = &sums->cells.item[i];
+		const struct table_cell *before = cell_before(sums, i);
+		np_ns computing = np_spans_total(cell->computing);
+		np_ns communication = np_spans_total(cell->communication);
 
-		rc = np_seen_add(sums->seen, cell->step, np_spans_total(cell->computing),
-				 np_spans_total(cell->communication), err);
+		if (before) {
+			computing -= np_spans_overlap(before->computing, cell->computing);
+			communication -=
+				np_spans_overlap(before->communication, cell->communication);
+		}
+		rc = np_seen_add(sums->seen, cell->step, computing, communication, err);
 	}
 	if (rc == NP_OK)
 		*ret = NP_STEAL(sums->seen);

@@ -244,6 +244,26 @@ static void kernels_of_communication_are_no_excess(void **state)
 	}
 }
 
+/*
+ * The host ran ahead: a receive of step 11 begins in step 10 and lasts into step 11, beside its
+ * messages. The vendor has that time once.
+ */
+static void operators_beside_those_of_the_next_step_count_once(void **state)
+{
+	(void)state;
+	make_text(KERNELS "10,hcom_receive__123_0_1,hcom_receive_,HCCL,1300.000\t,900.000\n"
+			  "11,hcom_send__123_1_1,hcom_send_,HCCL,1700.000\t,400.000\n"
+			  "11,m3,MatMul,AI_CORE,2300.000\t,200.000\n",
+		  STEPS "10,200,900,0,900,100,500,0\n"
+			"11,200,0,0,0,0,200,0\n",
+		  NULL);
+	{
+		with_run *run = load();
+
+		assert_int_equal(np_run_rank(run, 0)->coverage.count, 0);
+	}
+}
+
 /* A table of no steps holds what ran beside them, too. */
 static void a_table_without_steps_may_hold_more(void **state)
 {
@@ -267,6 +287,7 @@ int main(void)
 		with_fixture(a_database_without_its_last_step_is_partial),
 		with_fixture(step_times_that_lack_a_step_are_partial),
 		with_fixture(a_third_source_decides_which_is_partial),
+		with_fixture(operators_beside_those_of_the_next_step_count_once),
 		with_fixture(a_database_alone_is_partial_by_the_rows_that_it_names),
 		with_fixture(a_database_that_cannot_be_read_covers_nothing),
 		with_fixture(whole_text_files_are_not_listed),

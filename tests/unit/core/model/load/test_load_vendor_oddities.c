@@ -87,6 +87,9 @@ static void kernels_of_operators_are_neither_kernels_nor_operators_in_tables(voi
 	",\"tid\":0,\"args\":{\"name\":\"" name \
 	"\"}},{\"ph\":\"M\",\"name\":\"process_labels\",\"pid\":" #pid \
 	",\"tid\":0,\"args\":{\"labels\":\"" label "\"}}"
+#define STEP(number, ts) \
+	"{\"ph\":\"X\",\"name\":\"ProfilerStep#" #number "\",\"pid\":1,\"tid\":1,\"ts\":\"" ts \
+	"\",\"dur\":100,\"cat\":\"cpu_op\"}"
 #define CALL(ts, connection) \
 	"{\"ph\":\"X\",\"name\":\"Node@launch\",\"pid\":2,\"tid\":1,\"ts\":\"" ts \
 	"\",\"dur\":5,\"args\":{\"level\":\"node\",\"connection_id\":" #connection "}}"
@@ -161,6 +164,46 @@ static void a_stage_below_zero_is_what_receives_left(void **state)
 	}
 }
 
+/*
+ * The host ran ahead: a kernel of step 8 starts on another stream while step 7 has 300 of its
+ * 400 µs to go. The vendor counts these in step 7, and here step 8 begins.
+ */
+static void what_steps_that_overlap_have_in_common_is_not_missing(void **state)
+{
+	(void)state;
+	write_text(below("rank0/profiler_info_0.json"), "{}");
+	write_text(
+		rank_path(0, "step_trace_time.csv"),
+		"Step,Computing,Communication(Not Overlapped),Overlapped,Communication,Free,Stage,"
+		"Bubble\n"
+		"7,400,0,0,0,0,400,0\n"
+		"8,100,0,0,0,0,100,0\n");
+	write_text(
+		rank_path(0, "trace_view.json"),
+		"[" PROCESS(1, "Python", "CPU") "," PROCESS(2, "CANN", "CPU") "," PROCESS(3, "Ascend Hardware", "NPU 0") "," STEP(7, "1000.000") "," STEP(8, "1100.000") "," CALL(
+			"1010.000",
+			1) "," CALL("1020.000",
+				    2) "," CALL("1110.000",
+						3) "," CALL("1120.000",
+							    4) "," KERNEL("2000.000", "100",
+									  1) "," KERNEL("2100.000",
+											"300",
+											2) "," KERNEL("2050.000",
+												      "40",
+												      3) "," KERNEL("2400.000",
+														    "100",
+														    4) "]");
+	{
+		with_run *run = load();
+		const struct np_rank *rank = np_run_rank(run, 0);
+
+		assert_int_equal(rank->coverage.count, 0);
+		assert_int_equal(rank->times.count, 2);
+		assert_int_equal(rank->times.item[0].computing, 100000);
+		assert_int_equal(rank->times.item[1].computing, 440000);
+	}
+}
+
 static void a_stage_below_what_receives_take_cannot_be(void **state)
 {
 	(void)state;
@@ -182,6 +225,7 @@ int main(void)
 		with_fixture(kernels_of_operators_are_neither_kernels_nor_operators_in_tables),
 		with_fixture(an_operator_without_tasks_is_in_the_step_of_its_call),
 		with_fixture(a_stage_below_zero_is_what_receives_left),
+		with_fixture(what_steps_that_overlap_have_in_common_is_not_missing),
 		with_fixture(a_stage_below_what_receives_take_cannot_be),
 	};
 
