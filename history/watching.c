@@ -195,10 +195,10 @@ struct watch {
 	struct np_strtab *names; /* their numbers are those of `known`, from 1 on */
 	NP_VEC(struct known_window) known;
 	struct watch_told told;
-	char *cause;               /* that the newest window names; NULL for none */
-	struct hist_store *newest; /* that was told, for the metrics */
-	struct watch_line line;    /* of it */
-	char *trouble;             /* that was said last; NULL: there is none */
+	char *cause;  /* that the newest window names; NULL for none */
+	char *newest; /* that was told, as text of the metrics */
+	struct watch_course course;
+	char *trouble; /* that was said last; NULL: there is none */
 	int64_t analysed;
 	int64_t failed;
 	size_t waiting; /* windows that are not whole yet */
@@ -230,6 +230,7 @@ static int begin_known(struct watch *watch, struct np_err *err)
 {
 	np_strtab_free(watch->names);
 	np_vec_release(&watch->known);
+	watch_course_release(&watch->course);
 	watch->names = np_strtab_new();
 	return watch->names ? NP_OK : np_fail_nomem(err, "windows");
 }
@@ -239,7 +240,8 @@ static void release(struct watch *watch)
 	np_strtab_free(watch->names);
 	np_vec_release(&watch->known);
 	watch_told_release(&watch->told);
-	hist_store_free(watch->newest);
+	watch_course_release(&watch->course);
+	free(watch->newest);
 	free(watch->cause);
 	free(watch->trouble);
 }
@@ -291,14 +293,35 @@ static int print_line(const struct watch *watch, const struct watch_line *line,
 
 static int write_metrics(const struct watch *watch, struct np_err *err)
 {
-	const struct watch_metrics metrics = { .newest = watch->newest ? &watch->line : NULL,
+	const struct watch_metrics metrics = { .newest = watch->newest,
 					       .job = watch->job,
+					       .version = NP_VERSION,
+					       .looked = hist_now(),
 					       .windows = watch->analysed,
 					       .failed = watch->failed };
 
 	return watch->options->metrics
 		       ? np_write_file(watch->options->metrics, watch_write_metrics, &metrics, err)
 		       : NP_OK;
+}
+
+/* Hold a window against those before it, and keep what the metrics say of it. */
+static int judge(struct watch *watch, struct watch_line *line, struct np_err *err)
+{
+	int rc = watch_course_add(&watch->course, &line->store->runs.item[line->run], line->id,
+				  line->replaces, &line->usual, err);
+
+	if (rc < 0 || !watch->options->metrics)
+		return rc;
+	free(watch->newest);
+	watch->newest = NULL;
+	return watch_put_newest(line, watch->job, &watch->newest, err);
+}
+
+/* Is there something of a window that somebody is to be called for? */
+static bool is_news(const struct watch_line *line)
+{
+	return line->news != WATCH_SAME || line->usual.began || line->usual.ended;
 }
 
 /* Tell of a run; `again` of one that another told, of which only the file of lines may lack. */
@@ -327,7 +350,7 @@ static int tell(struct watch *watch, struct watch_line *line, bool in_lines, boo
 		watch->deaf = true;
 		rc = np_fail(err, NP_E_IO, "%s", "nobody hears what is printed");
 	}
-	if (rc == NP_OK && !again && options->on_verdict && line->news != WATCH_SAME &&
+	if (rc == NP_OK && !again && options->on_verdict && is_news(line) &&
 	    !watch_run_command(options->on_verdict, &json, &ending))
 		(void)np_report(0, "--on-verdict '%s' failed", options->on_verdict);
 	line->before = NULL;
@@ -383,17 +406,14 @@ static int keep(struct watch *watch, struct known_window *known, const char *nam
 
 	/* Others may add to the history while this one waits. */
 	np_lock_release_all();
-	hist_store_free(watch->newest);
-	watch->newest = entry;
-	if (rc < 0) {
-		watch->newest = NULL;
-		hist_store_free(entry);
-		return rc;
+	if (rc == NP_OK) {
+		watch->analysed += !added.known;
+		known->run = line.id = added.id;
+		rc = judge(watch, &line, err);
 	}
-	watch->analysed += !added.known;
-	known->run = line.id = added.id;
-	rc = tell(watch, &line, true, added.known, err);
-	watch->line = line;
+	if (rc == NP_OK)
+		rc = tell(watch, &line, true, added.known, err);
+	hist_store_free(entry);
 	return rc == NP_OK ? write_metrics(watch, err) : rc;
 }
 
@@ -570,6 +590,9 @@ static int recall(struct watch *watch, const struct hist_store *store,
 	if (line.run == SIZE_MAX)
 		return watch_note_told(&watch->told, line.window, known->fingerprint, err);
 	known->changed = store->runs.item[line.run].added;
+	rc = judge(watch, &line, err);
+	if (rc < 0)
+		return rc;
 	/* One that was killed has told all but the last; an empty file is a new one. */
 	return tell(watch, &line,
 		    newest || (watch->told.last > 0 && window->run > watch->told.last), true, err);
@@ -673,6 +696,9 @@ static int watch_dir(struct watch *watch, const struct np_watch_guide *guide, st
 		rc = watch->trouble ? go_on(watch, err) : check_store(watch, err);
 		if (rc == NP_OK)
 			rc = look(watch, err);
+		/* Who reads the metrics sees that the watch lives. */
+		if (rc == NP_OK)
+			rc = write_metrics(watch, err);
 		rc = bear(watch, rc, err);
 		if (watch->options->once || (!more && watch->waiting == 0 && !watch->trouble))
 			break;

@@ -34,12 +34,33 @@ static int by_name_of(const struct hist_store *store, const char *name, uint32_t
 	return NP_E_NOTFOUND;
 }
 
+void hist_usual_of(double *values, size_t count, struct hist_usual *ret)
+{
+	double scatter;
+	size_t freedom;
+
+	ret->middle = hist_middle(values, count);
+	ret->low = ret->high = (double)NAN;
+	if (count < HIST_JUDGE_LEAST)
+		return;
+	for (size_t i = 0; i < count; i++)
+		values[i] = fabs(values[i] - ret->middle);
+	scatter = 1.4826 * hist_middle(values, count);
+	if (scatter < LEAST_SCATTER * ret->middle)
+		scatter = LEAST_SCATTER * ret->middle;
+	/* The deviation from a median is known less well than that from a mean; and however many
+	 * values there are, their tails are heavy. */
+	freedom = count / 3 < TAILS ? count / 3 : TAILS;
+	scatter *= hist_student(HIST_JUDGE_ERROR / 2, freedom) * sqrt(1 + 1.57 / (double)count);
+	ret->low = ret->middle - scatter;
+	ret->high = ret->middle + scatter;
+}
+
 static int judge_figure(const struct hist_store *store, const struct hist_selection *selection,
 			np_ns step, struct hist_judged *one, struct np_err *err)
 {
 	double *past = calloc(selection->runs.count + 1, sizeof(*past));
-	double scatter;
-	size_t freedom;
+	struct hist_usual usual;
 	size_t less = 0;
 
 	if (!past)
@@ -52,25 +73,18 @@ static int judge_figure(const struct hist_store *store, const struct hist_select
 		past[one->runs++] = (double)time;
 		less += time < one->time;
 	}
-	one->middle = hist_middle(past, one->runs);
-	one->below = one->runs > 0 ? (double)less / (double)one->runs : (double)NAN;
-	for (size_t i = 0; i < one->runs; i++)
-		past[i] = fabs(past[i] - one->middle);
-	scatter = 1.4826 * hist_middle(past, one->runs);
+	hist_usual_of(past, one->runs, &usual);
 	free(past);
-	one->low = one->high = (double)NAN;
-	if (one->runs < HIST_JUDGE_LEAST)
-		return NP_OK;
-	if (scatter < LEAST_SCATTER * one->middle)
-		scatter = LEAST_SCATTER * one->middle;
-	/* The deviation from a median is known less well than that from a mean; and however many
-	 * runs there are, their tails are heavy. */
-	freedom = one->runs / 3 < TAILS ? one->runs / 3 : TAILS;
-	scatter *= hist_student(HIST_JUDGE_ERROR / 2, freedom) * sqrt(1 + 1.57 / (double)one->runs);
-	if (step != NP_UNKNOWN && !isfinite(one->allowed) && scatter < LEAST_CHANGE * (double)step)
-		scatter = LEAST_CHANGE * (double)step;
-	one->low = one->middle - scatter;
-	one->high = one->middle + scatter;
+	one->middle = usual.middle;
+	one->below = one->runs > 0 ? (double)less / (double)one->runs : (double)NAN;
+	if (step != NP_UNKNOWN && !isfinite(one->allowed)) {
+		double least = LEAST_CHANGE * (double)step;
+
+		usual.low = fmin(usual.low, usual.middle - least);
+		usual.high = fmax(usual.high, usual.middle + least);
+	}
+	one->low = one->runs < HIST_JUDGE_LEAST ? (double)NAN : usual.low;
+	one->high = one->runs < HIST_JUDGE_LEAST ? (double)NAN : usual.high;
 	one->unusual = (double)one->time > one->high || (double)one->time < one->low;
 	return NP_OK;
 }

@@ -19,6 +19,16 @@
 /* Of runs that are as usual, so many are called unusual, upwards or downwards. */
 #define HIST_JUDGE_ERROR 0.01
 
+/* What is usual of a figure; NaN where too few values say so. */
+struct hist_usual {
+	double middle;
+	double low;
+	double high;
+};
+
+/* Of values, which are put into another order. */
+void hist_usual_of(double *values, size_t count, struct hist_usual *ret);
+
 struct hist_judged {
 	const char *figure;
 	np_ns time;

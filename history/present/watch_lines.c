@@ -3,6 +3,7 @@
 #include "watch_lines.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #include "history_report.h"
 
@@ -76,6 +77,25 @@ static void say_became(struct np_buf *buf, const struct watch_line *line)
 	np_buf_add_char(buf, '\n');
 }
 
+/* Of the step itself, which may be longer with nobody to blame. */
+static void say_usual(struct np_buf *buf, const struct watch_line *line)
+{
+	const struct hist_run *run = &line->store->runs.item[line->run];
+	const struct watch_usual *usual = &line->usual;
+
+	if (usual->began)
+		np_say(buf, "  the step is longer than usual: {1}, where {2} to {3} are usual\n",
+		       NP_SAID_TIME(run->step), NP_SAID_TIME((np_ns)usual->low),
+		       NP_SAID_TIME((np_ns)usual->high));
+	else if (usual->ended && usual->step == WATCH_STEP_LONGER)
+		np_say(buf, "  the step was longer for {1} windows: that is usual from here on\n",
+		       NP_SAID_INT(WATCH_LASTING));
+	else if (usual->ended)
+		np_say(buf, "  the step is as usual again: {1}, where {2} to {3} are usual\n",
+		       NP_SAID_TIME(run->step), NP_SAID_TIME((np_ns)usual->low),
+		       NP_SAID_TIME((np_ns)usual->high));
+}
+
 void watch_say(struct np_buf *buf, const struct watch_line *line)
 {
 	const struct hist_run *run = &line->store->runs.item[line->run];
@@ -97,6 +117,7 @@ void watch_say(struct np_buf *buf, const struct watch_line *line)
 		say_became(buf, line);
 	else if (line->news == WATCH_CEASED)
 		np_say(buf, "  no longer: {1}\n", NP_SAID_TEXT(line->before));
+	say_usual(buf, line);
 }
 
 void watch_put_json(struct np_buf *buf, const struct watch_line *line)
@@ -104,7 +125,12 @@ void watch_put_json(struct np_buf *buf, const struct watch_line *line)
 	static const char *const news[] = {
 		[WATCH_SAME] = NULL, [WATCH_BECAME] = "became", [WATCH_CEASED] = "ceased"
 	};
+	static const char *const steps[] = { [WATCH_STEP_UNKNOWN] = NULL,
+					     [WATCH_STEP_USUAL] = "usual",
+					     [WATCH_STEP_LONGER] = "longer",
+					     [WATCH_STEP_SHORTER] = "shorter" };
 	const struct hist_run *run = &line->store->runs.item[line->run];
+	bool known = isfinite(line->usual.low);
 	struct np_err err = NP_ERR_INIT;
 	struct np_jsonout out;
 
@@ -126,6 +152,14 @@ void watch_put_json(struct np_buf *buf, const struct watch_line *line)
 	np_jsonout_integer(&out, "verdict_saved_ns", saved_of(line));
 	np_jsonout_text(&out, "news", news[line->news]);
 	np_jsonout_text(&out, "before", line->before);
+	np_jsonout_text(&out, "step_is", steps[line->usual.step]);
+	np_jsonout_integer(&out, "step_usual_low_ns", known ? (np_ns)line->usual.low : NP_UNKNOWN);
+	np_jsonout_integer(&out, "step_usual_high_ns",
+			   known ? (np_ns)line->usual.high : NP_UNKNOWN);
+	np_jsonout_text(&out, "step_news",
+			line->usual.began   ? "became"
+			: line->usual.ended ? "ceased"
+					    : NULL);
 	np_jsonout_end(&out);
 	if (np_jsonout_finish(&out, &err) == NP_OK)
 		np_buf_add_bytes(buf, out.buf.text, out.buf.length);
@@ -227,6 +261,28 @@ static void put_counter(FILE *stream, const char *name, const char *help, const 
 	(void)fprintf(stream, "} %" PRId64 "\n", count);
 }
 
+/* Between which steps are usual, and whether one that is longer lasts. */
+static void put_usual(FILE *stream, const struct watch_usual *usual, const char *job)
+{
+	if (isfinite(usual->low)) {
+		put_head(
+			stream, "npuprof_step_usual_seconds", "gauge",
+			"The shortest and the longest step that windows before the newest let expect.");
+		for (int i = 0; i < 2; i++) {
+			(void)fputs("npuprof_step_usual_seconds{", stream);
+			put_label(stream, "job", job);
+			(void)fputc(',', stream);
+			put_label(stream, "bound", i == 0 ? "low" : "high");
+			put_seconds(stream, (np_ns)fmax(0, i == 0 ? usual->low : usual->high));
+		}
+	}
+	put_head(stream, "npuprof_step_longer_than_usual", "gauge",
+		 "1 while steps are longer than usual, else 0.");
+	(void)fputs("npuprof_step_longer_than_usual{", stream);
+	put_label(stream, "job", job);
+	(void)fprintf(stream, "} %d\n", usual->longer);
+}
+
 static void put_newest(FILE *stream, const struct watch_line *line, const char *job)
 {
 	const struct hist_run *run = &line->store->runs.item[line->run];
@@ -247,14 +303,33 @@ static void put_newest(FILE *stream, const struct watch_line *line, const char *
 	put_gauge(stream, "npuprof_verdict_saved_seconds",
 		  "What the repair that the newest window names saves of its step; 0 for none.",
 		  job, watch_names_cause(line->store, run) ? saved_of(line) : 0);
+	put_usual(stream, &line->usual, job);
+}
+
+int watch_put_newest(const struct watch_line *line, const char *job, char **ret, struct np_err *err)
+{
+	size_t size = 0;
+	FILE *stream = open_memstream(ret, &size);
+
+	if (!stream)
+		return np_fail_nomem(err, "the metrics");
+	put_newest(stream, line, job);
+	return fclose(stream) == 0 ? NP_OK : np_fail_nomem(err, "the metrics");
 }
 
 int watch_write_metrics(const void *context, FILE *stream, struct np_err *err)
 {
 	const struct watch_metrics *metrics = context;
 
+	put_head(stream, "npuprof_build_info", "gauge", "The version of npuprof.");
+	(void)fputs("npuprof_build_info{", stream);
+	put_label(stream, "version", metrics->version);
+	(void)fputs("} 1\n", stream);
 	if (metrics->newest)
-		put_newest(stream, metrics->newest, metrics->job);
+		(void)fputs(metrics->newest, stream);
+	put_gauge(stream, "npuprof_watch_last_look_timestamp_seconds",
+		  "When new windows were looked for last, since 1970.", metrics->job,
+		  metrics->looked);
 	put_counter(stream, "npuprof_watch_windows_total", "Windows analysed since the start.",
 		    metrics->job, metrics->windows);
 	put_counter(stream, "npuprof_watch_failed_windows_total",

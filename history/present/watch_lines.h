@@ -3,6 +3,7 @@
 #define WATCH_LINES_H
 
 #include "history/engine/hist_store.h"
+#include "history/engine/watch_course.h"
 
 #include "npuprof/buf.h"
 
@@ -28,6 +29,7 @@ struct watch_line {
 	int64_t replaces; /* the run that it was before more of it arrived; NP_UNKNOWN: none */
 	enum watch_news news;
 	const char *before; /* the verdict of the window before; NULL for none */
+	struct watch_usual usual;
 };
 
 /* Does the verdict of a run name a cause? */
@@ -39,9 +41,15 @@ void watch_put_json(struct np_buf *buf, const struct watch_line *line);
 /* The number of the run in a line of JSON; NP_UNKNOWN for what is no such line. */
 int64_t watch_line_run(const char *text, size_t length);
 
+/* The figures of the newest window, as text; the caller's. */
+int watch_put_newest(const struct watch_line *line, const char *job, char **ret, struct np_err *err)
+	NP_MUST_USE;
+
 struct watch_metrics {
-	const struct watch_line *newest; /* NULL: there is none yet */
+	const char *newest; /* NULL: there is none yet */
 	const char *job;
+	const char *version;
+	np_ns looked;    /* when new windows were looked for last */
 	int64_t windows; /* analysed by this process */
 	int64_t failed;
 };

@@ -231,6 +231,33 @@ run "${watch[@]}" --once --on-verdict 'exec <&-; exit 5'
 expect_exit 0
 expect_stderr_has "--on-verdict 'exec <&-; exit 5' failed"
 
+behaviour 'a job that gets slower as a whole is called for, and when it is as before'
+rm -rf course course.db course.jsonl told
+for i in {1..10}; do
+	layers=2
+	((i == 7 || i == 8)) && layers=4
+	"$synth" -q -o "course/w$i" --no-instances --kernels-per-layer 2 --steps 3 --ranks 2 --seed "$i" --layers "$layers"
+	run "$npuprof" watch course --store course.db --settle 0 --lines course.jsonl --metrics course.prom --once --on-verdict 'cat >>told'
+	[[ $i != 8 ]] || cp stdout slower
+	[[ $i != 8 ]] || cp course.prom slower.prom
+done
+expect 'it is said once' grep -q 'the step is longer than usual: ' slower
+expect_stdout_has 'the step is as usual again: '
+expect_equal "$(python3 -c 'import json
+print([(d["window"], d["step_news"]) for d in map(json.loads, open("course.jsonl")) if d["step_news"]], [d["step_is"] for d in map(json.loads, open("course.jsonl"))][4:])')" \
+	"[('w8', 'became'), ('w10', 'ceased')] [None, 'usual', 'longer', 'longer', 'usual', 'usual']"
+expect 'the command is told' grep -q '"step_news": "became"' told
+expect 'so is Prometheus' grep -qx 'npuprof_step_longer_than_usual{job="course"} 1' slower.prom
+expect 'until it is over' grep -qx 'npuprof_step_longer_than_usual{job="course"} 0' course.prom
+expect 'and whether the watch lives' grep -q '^npuprof_watch_last_look_timestamp_seconds{job="course"} 1' course.prom
+# A watch that begins again knows what is usual, and has the figures of the newest window.
+cp course.prom before.prom
+run "$npuprof" watch course --store course.db --settle 0 --lines course.jsonl --metrics course.prom --once
+expect_equal "$(grep -vE 'watch_(last_look|windows)' course.prom)" "$(grep -vE 'watch_(last_look|windows)' before.prom)"
+run "$npuprof" watch course --store zh.db --settle 0 --once --lang zh
+expect_stdout_has 'step 比平常长：' 'step 恢复平常：'
+rm zh.db
+
 behaviour 'names that Prometheus would choke on are written so that it does not'
 rm -rf runs.db
 run "$npuprof" watch in --store runs.db --settle 0 --once --metrics m.prom --job $'a"b\\c\nd\xff'
