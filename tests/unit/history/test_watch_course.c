@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether the step of windows is as usual: nobody is called for noise, and soon for a job that got slower. */
+/* Whether the step of windows is as usual: nobody is called for noise, and soon for a job that got
+ * slower. */
 #include "history/engine/watch_course.h"
 
 #include "np_noise.h"
