@@ -701,6 +701,9 @@ int history_new(const struct snapshot *snapshot, size_t device, const struct mem
 	layout_gaps(&layout, &history->end_gaps);
 	if (rc == NP_OK)
 		check_end(history, &layout);
+	/* One that frees what cannot have been there contradicts both. */
+	if (history->inconsistent > history->count && history->count > 0)
+		history->inconsistent = history->count;
 	layout_release(&layout);
 	if (rc == NP_OK)
 		*ret = NP_STEAL(history);

@@ -149,8 +149,8 @@ void layout_init(struct mem_layout *layout, const struct mem_settings *settings)
 void layout_release(struct mem_layout *layout)
 {
 	np_vec_release(&layout->blocks);
-	np_vec_release(&layout->free);
-	np_vec_release(&layout->unmapped);
+	mem_order_release(&layout->free);
+	mem_order_release(&layout->unmapped);
 	np_vec_release(&layout->calls);
 	free(layout->live.slot);
 	free(layout->vacant.slot);
@@ -162,33 +162,6 @@ uint32_t layout_find(const struct mem_layout *layout, uint64_t recorded)
 	return table_find(&layout->live, recorded);
 }
 
-static bool is_less(const struct mem_free *a, const struct mem_free *b)
-{
-	if (a->key != b->key)
-		return a->key < b->key;
-	if (a->size != b->size)
-		return a->size < b->size;
-	return a->address < b->address;
-}
-
-/* The first that is not less than `what`. */
-static size_t lower_bound(const struct mem_free *items, size_t count, const struct mem_free *what)
-{
-	size_t low = 0;
-
-	while (count > 0) {
-		size_t half = count / 2;
-
-		if (is_less(&items[low + half], what)) {
-			low += half + 1;
-			count -= half + 1;
-		} else {
-			count = half;
-		}
-	}
-	return low;
-}
-
 /* Free blocks are ordered by size; unmapped ones by address alone. */
 static struct mem_free entry_of(const struct mem_block *block, uint32_t number)
 {
@@ -198,52 +171,30 @@ static struct mem_free entry_of(const struct mem_block *block, uint32_t number)
 				  .block = number };
 }
 
-#define ORDERED_ADD(vec, entry, err) \
-	__extension__({ \
-		struct mem_free entry_ = (entry); \
-		int rc_ = NP_E_NOMEM; \
-		if (np_vec_add((vec), (err))) { \
-			size_t at_ = lower_bound((vec)->item, (vec)->count - 1, &entry_); \
-			memmove(&(vec)->item[at_ + 1], &(vec)->item[at_], \
-				((vec)->count - 1 - at_) * sizeof((vec)->item[0])); \
-			(vec)->item[at_] = entry_; \
-			rc_ = NP_OK; \
-		} \
-		rc_; \
-	})
-
-#define ORDERED_REMOVE(vec, entry) \
-	do { \
-		struct mem_free entry_ = (entry); \
-		size_t at_ = lower_bound((vec)->item, (vec)->count, &entry_); \
-		memmove(&(vec)->item[at_], &(vec)->item[at_ + 1], \
-			((vec)->count - 1 - at_) * sizeof((vec)->item[0])); \
-		(vec)->count--; \
-	} while (0)
-
 /* A block becomes known as free or unmapped; its state is set. */
 static int list(struct mem_layout *layout, uint32_t number, struct np_err *err)
 {
 	struct mem_block *block = &layout->blocks.item[number];
 
 	if (block->state == MEM_UNMAPPED)
-		return ORDERED_ADD(&layout->unmapped, entry_of(block, number), err);
+		return mem_order_add(&layout->unmapped, entry_of(block, number), err);
 	block->since = layout->searches;
 	if (table_add(&layout->vacant, block->address, number, err) < 0)
 		return NP_E_NOMEM;
-	return ORDERED_ADD(&layout->free, entry_of(block, number), err);
+	return mem_order_add(&layout->free, entry_of(block, number), err);
 }
 
 static void unlist(struct mem_layout *layout, uint32_t number)
 {
-	struct mem_block *block = &layout->blocks.item[number];
+	const struct mem_block *block = &layout->blocks.item[number];
+	const struct mem_free entry = entry_of(block, number);
 
 	if (block->state == MEM_UNMAPPED) {
-		ORDERED_REMOVE(&layout->unmapped, entry_of(block, number));
+		mem_order_remove(&layout->unmapped, &entry);
 		return;
 	}
 	table_remove(&layout->vacant, block->address);
-	ORDERED_REMOVE(&layout->free, entry_of(block, number));
+	mem_order_remove(&layout->free, &entry);
 }
 
 static int new_block(struct mem_layout *layout, const struct mem_block *what, uint32_t *ret,
@@ -607,13 +558,15 @@ static int map_pages(struct mem_layout *layout, uint32_t number, uint64_t size, 
 static uint32_t find_run(const struct mem_layout *layout, uint64_t size, uint32_t key)
 {
 	const struct mem_block *blocks = layout->blocks.item;
+	const struct mem_free what = { .key = key };
+	struct mem_place place = mem_order_find(&layout->unmapped, &what);
+	const struct mem_free *entry;
 
-	for (size_t i = 0; i < layout->unmapped.count; i++) {
-		uint32_t begin = layout->unmapped.item[i].block;
+	for (; (entry = mem_order_at(&layout->unmapped, place)) && entry->key == key;
+	     place = mem_order_next(&layout->unmapped, place)) {
+		uint32_t begin = entry->block;
 		uint64_t run = 0;
 
-		if (layout->unmapped.item[i].key != key)
-			continue;
 		if (blocks[begin].previous != MEM_NONE &&
 		    blocks[blocks[begin].previous].state == MEM_FREE)
 			begin = blocks[begin].previous;
@@ -740,22 +693,26 @@ static uint32_t best_fit(const struct mem_layout *layout, uint64_t size, uint32_
 {
 	const struct mem_settings *settings = &layout->settings;
 	const struct mem_free what = { .size = size, .key = key };
-	size_t at = lower_bound(layout->free.item, layout->free.count, &what);
-	uint64_t found;
+	struct mem_place place = mem_order_find(&layout->free, &what);
+	const struct mem_free *found = mem_order_at(&layout->free, place);
 
-	if (at == layout->free.count || layout->free.item[at].key != key)
+	if (!found || found->key != key)
 		return MEM_NONE;
-	while (settings->expandable && at + 1 < layout->free.count &&
-	       layout->free.item[at + 1].key == key &&
-	       potential(layout, layout->free.item[at + 1].block) <
-		       potential(layout, layout->free.item[at].block))
-		at++;
-	found = layout->free.item[at].size;
-	if (size < settings->max_split && found >= settings->max_split)
+	while (settings->expandable) {
+		const struct mem_free *next;
+
+		place = mem_order_next(&layout->free, place);
+		next = mem_order_at(&layout->free, place);
+		if (!next || next->key != key ||
+		    potential(layout, next->block) >= potential(layout, found->block))
+			break;
+		found = next;
+	}
+	if (size < settings->max_split && found->size >= settings->max_split)
 		return MEM_NONE;
-	if (size >= settings->max_split && found >= size + settings->non_split_rounding)
+	if (size >= settings->max_split && found->size >= size + settings->non_split_rounding)
 		return MEM_NONE;
-	return layout->free.item[at].block;
+	return found->block;
 }
 
 /* Large blocks of expandable segments begin at aligned addresses where they fit. */
@@ -830,13 +787,13 @@ typedef NP_VEC(struct mem_free) mem_frees;
 /* Free blocks are a list that changes when they are given back: this is what it was. */
 static int copy_free(const struct mem_layout *layout, mem_frees *ret, struct np_err *err)
 {
+	struct mem_place place = { 0, 0 };
+
 	*ret = (mem_frees){ 0 };
-	if (layout->free.count == 0)
-		return NP_OK;
 	if (np_vec_reserve(ret, layout->free.count, err) < 0)
 		return NP_E_NOMEM;
-	memcpy(ret->item, layout->free.item, layout->free.count * sizeof(*ret->item));
-	ret->count = layout->free.count;
+	for (; mem_order_at(&layout->free, place); place = mem_order_next(&layout->free, place))
+		ret->item[ret->count++] = *mem_order_at(&layout->free, place);
 	return NP_OK;
 }
 

@@ -2,7 +2,7 @@
 #ifndef NP_MEMORY_LAYOUT_H
 #define NP_MEMORY_LAYOUT_H
 
-#include "npuprof/vec.h"
+#include "mem_order.h"
 
 /*
  * The caching allocator of one device: its segments, cut into blocks
@@ -72,13 +72,6 @@ struct mem_table {
 	unsigned bits;
 };
 
-struct mem_free {
-	uint64_t size;
-	uint64_t address;
-	uint32_t key;
-	uint32_t block;
-};
-
 /* A call of the driver that was made. */
 struct mem_call {
 	uint64_t address;
@@ -89,11 +82,11 @@ struct mem_call {
 struct mem_layout {
 	struct mem_settings settings;
 	NP_VEC(struct mem_block) blocks;
-	uint32_t spare;                   /* first of the unused, linked by `next` */
-	struct mem_table live;            /* recorded address → allocated or pending block */
-	struct mem_table vacant;          /* address → free block */
-	NP_VEC(struct mem_free) free;     /* by key, size, address */
-	NP_VEC(struct mem_free) unmapped; /* by key, address; size is not used */
+	uint32_t spare;            /* first of the unused, linked by `next` */
+	struct mem_table live;     /* recorded address → allocated or pending block */
+	struct mem_table vacant;   /* address → free block */
+	struct mem_order free;     /* by key, size, address */
+	struct mem_order unmapped; /* by key, address; size is not used */
 	uint64_t reserved;
 	uint64_t allocated;
 	uint64_t active;

@@ -189,11 +189,12 @@ bool mem_oom_in_pieces(const struct mem_oom *oom)
 /* What is free for a request in the pool and on the stream that it is of. */
 static void find_room(struct mem_oom *oom, const struct mem_layout *layout, uint32_t key)
 {
-	for (size_t i = 0; i < layout->free.count; i++) {
-		const struct mem_free *free = &layout->free.item[i];
+	const struct mem_free what = { .key = key };
+	struct mem_place place = mem_order_find(&layout->free, &what);
+	const struct mem_free *free;
 
-		if (free->key != key)
-			continue;
+	for (; (free = mem_order_at(&layout->free, place)) && free->key == key;
+	     place = mem_order_next(&layout->free, place)) {
 		oom->free += (int64_t)free->size;
 		oom->largest =
 			(int64_t)free->size > oom->largest ? (int64_t)free->size : oom->largest;

@@ -721,7 +721,8 @@ static int check_magic(const struct np_pickle *pickle, struct np_err *err)
 			"'%s' is an archive (of torch.save?), not a pickle of protocol 2 to 5: "
 			"write it with pickle.dump",
 			np_gz_path(pickle->gz));
-	return np_fail(err, NP_E_FORMAT, "'%s' is not a pickle of protocol 2 to 5",
+	return np_fail(err, NP_E_FORMAT,
+		       "'%s' is not a pickle of protocol 2 to 5, as pickle.dump writes them",
 		       np_gz_path(pickle->gz));
 }
 
