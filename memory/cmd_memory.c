@@ -225,7 +225,8 @@ static int find_all(struct memory_job *job, struct np_err *err)
 		const char **run = NULL;
 		char *path = NULL;
 
-		if (directory || !np_mem_snapshots_is(dirs->item[i])) {
+		if (directory || (!np_mem_snapshots_is(dirs->item[i]) &&
+				  !np_mem_snapshots_looks(dirs->item[i]))) {
 			run = np_vec_add(&job->runs, err);
 			if (!run)
 				return NP_E_NOMEM;
@@ -405,6 +406,12 @@ static int read_runs(struct memory_job *job, struct np_err *err)
 	rc = read_run(job, NULL, &run, err);
 	if (rc == NP_E_NOTFOUND && job->files.list.count > 0)
 		return NP_OK;
+	if (rc == NP_E_NOTFOUND) {
+		struct np_err profiles = *err;
+
+		return np_fail(err, rc, "%s; nor is there a memory snapshot (*.pickle, *.pkl)",
+			       profiles.text);
+	}
 	/* The first was of one phase; the others are roles of the same job. */
 	for (size_t i = 1; rc == NP_OK && !job->options->common.phase && i < run->phases.count;
 	     i++) {

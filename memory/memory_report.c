@@ -608,6 +608,39 @@ static bool growth_matters(const struct mem_rank *rank)
 						       rank->allocated.bytes / GROWTH_STEPS;
 }
 
+/* Without what was left behind the request that failed would have had its memory. */
+static bool leak_ran_out(const struct mem_rank *rank)
+{
+	return rank->oom.what && growth_matters(rank) &&
+	       (int64_t)rank->composition->leaks.item[0].bytes >= rank->oom.wanted;
+}
+
+/* The largest of what fills the memory, or how to know more of it. */
+static void say_look(struct np_buf *buf, const struct mem_rank *rank)
+{
+	const struct mem_group *largest;
+	const char *what;
+
+	if (rank->composition->groups.count == 0 || rank->by == MEM_BY_SIZE ||
+	    rank->by == MEM_BY_LIFETIME)
+		return;
+	largest = &rank->composition->groups.item[0];
+	what = mem_rank_label(rank, largest->label);
+	if (strcmp(what, composition_before) == 0)
+		np_say(buf,
+		       "do next: record a snapshot from the beginning of the program on "
+		       "(npuprof-collect --memory-snapshot 0:2): {1} were there before\n",
+		       NP_SAID_BYTES((int64_t)largest->bytes));
+	else if (strcmp(what, composition_no_stack) == 0)
+		np_say(buf,
+		       "do next: record the stacks of C++ too (npuprof-collect --memory-stacks "
+		       "all): {1} have no stack\n",
+		       NP_SAID_BYTES((int64_t)largest->bytes));
+	else
+		np_say(buf, "do next: look at {1}, which holds {2}\n", NP_SAID_MSG(what),
+		       NP_SAID_BYTES((int64_t)largest->bytes));
+}
+
 static void add_setting(struct np_buf *buf, const struct mem_rank *rank,
 			const struct mem_whatif *whatif)
 {
@@ -631,12 +664,15 @@ static void say_next(struct np_buf *buf, const struct memory_report *report,
 
 	if (serves || best)
 		add_setting(&setting, rank, serves ? serves : best);
-	if (serves) {
+	if (serves && !leak_ran_out(rank)) {
 		np_say(buf, "do next: set {1}; the request that failed would have been served\n",
 		       NP_SAID_TEXT(setting.text));
 	} else if (growth_matters(rank)) {
 		np_say(buf, "do next: find out why {1} keeps what it allocates\n",
 		       NP_SAID_MSG(mem_rank_label(rank, composition->leaks.item[0].label)));
+		if (serves)
+			np_say(buf, "until then {1} would have served the request that failed\n",
+			       NP_SAID_TEXT(setting.text));
 	} else if (best && !rank->oom.what &&
 		   percent(best->gain, rank->reserved.bytes) >= GAIN_MATTERS) {
 		np_say(buf, "do next: set {1}; it saves {2}\n", NP_SAID_TEXT(setting.text),
@@ -652,10 +688,8 @@ static void say_next(struct np_buf *buf, const struct memory_report *report,
 		       "do next: try other settings of the allocator with --sweep; {1} of what "
 		       "is reserved are free\n",
 		       NP_SAID_BYTES((int64_t)rank->gaps.free));
-	} else if (composition->groups.count > 0) {
-		np_say(buf, "do next: look at {1}, which holds {2}\n",
-		       NP_SAID_MSG(mem_rank_label(rank, composition->groups.item[0].label)),
-		       NP_SAID_BYTES((int64_t)composition->groups.item[0].bytes));
+	} else {
+		say_look(buf, rank);
 	}
 	buf->failed |= setting.failed;
 }

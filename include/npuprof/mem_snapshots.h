@@ -19,6 +19,9 @@ struct np_notes;
 /* Is it called like a snapshot? */
 bool np_mem_snapshots_is(const char *name);
 
+/* Does it begin like one? Programs call theirs as they like. */
+bool np_mem_snapshots_looks(const char *path);
+
 /* Add the paths of those below a directory, sorted. */
 int np_mem_snapshots_find(const char *dir, struct np_names *ret, struct np_err *err) NP_MUST_USE;
 

@@ -11,6 +11,9 @@
 #define BRIEF_PART   100
 #define BRIEF_EVENTS 10
 
+const char composition_before[] = NP_MSG("before the record");
+const char composition_no_stack[] = NP_MSG("<no stack>");
+
 static bool is_users(const struct snapshot *snapshot, const struct snap_frame *frame)
 {
 	const char *file = np_strtab_text(snapshot->texts, frame->file);
@@ -79,7 +82,7 @@ void composition_name_stack(const struct snapshot *snapshot, uint32_t number, en
 		rest.count--;
 	}
 	if (stack->count == 0) {
-		np_buf_add(buf, NP_MSG("<no stack>"));
+		np_buf_add(buf, composition_no_stack);
 		return;
 	}
 	frames = &snapshot->stack_frames.item[stack->first];
@@ -151,7 +154,7 @@ static int label_of(const struct mem_history *history, const struct mem_life *li
 	else if (by == MEM_BY_LIFETIME)
 		np_buf_add(&buf, life_class(history, life));
 	else if (life->birth == MEM_NONE && life->stack == 0)
-		np_buf_add(&buf, NP_MSG("before the record"));
+		np_buf_add(&buf, composition_before);
 	else
 		composition_name_stack(history->snapshot, life->stack, by, &buf);
 	if (np_buf_check(&buf, err) < 0)

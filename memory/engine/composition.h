@@ -47,6 +47,10 @@ struct composition {
 	uint64_t peak_without;
 };
 
+/* What is called so: what was there when recording began, and blocks whose stack nobody took. */
+extern const char composition_before[];
+extern const char composition_no_stack[];
+
 struct composition *composition_empty(void) NP_MUST_USE;
 int composition_new(const struct mem_history *history, size_t at, enum mem_by by,
 		    struct composition **ret, struct np_err *err) NP_MUST_USE;

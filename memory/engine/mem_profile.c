@@ -507,8 +507,7 @@ static int group_operators(struct profile_job *job, np_ns at, struct np_err *err
 	}
 	/* What was there before the capture has no row. */
 	if (rc == NP_OK && rank->at.bytes != NP_UNKNOWN && rank->at.bytes > sum)
-		rc = add_group(rank->composition, "before the record", rank->at.bytes - sum, 0,
-			       err);
+		rc = add_group(rank->composition, composition_before, rank->at.bytes - sum, 0, err);
 	return rc;
 }
 

@@ -21,6 +21,18 @@ bool np_mem_snapshots_is(const char *name)
 	       np_text_ends(name, ".pickle.gz") || np_text_ends(name, ".pkl.gz");
 }
 
+/* The first bytes of pickles of protocol 2 to 5. */
+bool np_mem_snapshots_looks(const char *path)
+{
+	FILE *file = fopen(path, "rb");
+	unsigned char bytes[2] = { 0 };
+	size_t count = file ? fread(bytes, 1, sizeof(bytes), file) : 0;
+
+	if (file)
+		(void)fclose(file);
+	return count == sizeof(bytes) && bytes[0] == 0x80 && bytes[1] >= 2 && bytes[1] <= 5;
+}
+
 /* NOLINTNEXTLINE(misc-no-recursion): bounded by DEPTH_MOST */
 static int find(const char *root, const char *dir, unsigned depth, struct np_names *ret,
 		struct np_err *err)

@@ -19,8 +19,8 @@ making = lambda line: [frame("__init__", "/home/u/model.py", line), frame("__ini
 
 class Job(Allocator):
     """A model of some layers; what a step makes besides is up to `extra`."""
-    def __init__(self, layers=8, extra=lambda job: None):
-        super().__init__()
+    def __init__(self, layers=8, extra=lambda job: None, **settings):
+        super().__init__(**settings)
         self.layers, self.extra, self.steps, self.kept, self.start = layers, extra, 0, [], 0
     def make(self):
         for _ in range(self.layers):
@@ -112,3 +112,38 @@ PYTHON
 run "$npuprof" memory "$work/job.pickle"
 expect_stdout_says 'grows: train.py:40:main leaves 4.10 kB each time, 6 times'
 expect_stdout_lacks 'do next: find out why'
+
+behaviour 'who ran out because something was kept is told that first, and what would have served the request'
+cat "$work/program.py" - >"$work/now.py" <<'PYTHON'
+job = Job(extra=lambda job: job.alloc(60 * MiB, 5, top(40)), cap=1200 * MiB).make()
+try: job.run(40)
+except OutOfMemory: pass
+job.write("job.pickle")
+PYTHON
+(cd "$work" && python3 now.py)
+run "$npuprof" memory "$work/job.pickle"
+expect_stdout_says 'train.py:40:main wanted 62.9 MB' 'do next: find out why train.py:40:main keeps what it allocates'
+
+behaviour 'what has no stack, or was there before, cannot be looked at: how to know more of it can'
+cat "$work/program.py" - >"$work/now.py" <<'PYTHON'
+job = Job()
+job.alloc(900 * MiB)
+job.write("nameless.pickle")
+job.free(job.alloc(MiB, 5, top(18)), top(18))
+job.write("before.pickle", 2)
+PYTHON
+(cd "$work" && python3 now.py)
+run "$npuprof" memory "$work/nameless.pickle"
+expect_stdout_says 'do next: record the stacks of C++ too' '944 MB have no stack'
+run "$npuprof" memory "$work/before.pickle"
+expect_stdout_says 'do next: record a snapshot from the beginning of the program on' '944 MB were there before'
+
+behaviour 'a snapshot of any name is one; where there is none, both kinds are missed'
+cp "$work/before.pickle" "$work/dump"
+run "$npuprof" memory "$work/dump"
+expect_exit 0
+expect_stdout_says 'dump: peak allocated'
+mkdir "$work/nothing"
+run "$npuprof" memory "$work/nothing"
+expect_exit 2
+expect_stderr_has 'no profiles below' 'nor is there a memory snapshot'
