@@ -875,7 +875,7 @@ function drawMemoryCurve(snapshots, of) {
   const image = sv("svg", { width, height, role: "img", "aria-label": T("Memory over the events of the record") });
   for (const part of [0, .5, 1]) image.append(sv("line", { class: "axis", x1: left, x2: width - right, y1: y(part * most), y2: y(part * most) }), sv("text", { x: left - 8, y: y(part * most) + 4, "text-anchor": "end" }, bytes(Math.round(part * most))));
   image.append(sv("path", { class: "c-compute-5", d: line(3, true) }), sv("path", { class: "c-compute-2", d: line(2, true) }));
-  const cls = { "out of memory": "c-wait", "released": "c-memcpy", "peak allocated": "c-compute-0", "peak reserved": "c-compute-0", "step": "c-other" };
+  const cls = { "out of memory": "c-wait", "released": "c-memcpy", "peak allocated": "c-compute-0", "peak reserved": "c-transfer", "step": "c-other" };
   for (const [, event, kind, n] of marks) {
     const words = `${T(kind)}, ${T("event")} ${event}: ${bytes(n)}`;
     if (kind === "step") image.append(sv("line", { class: "axis", x1: x(event), x2: x(event), y1: y(most), y2: y(0) }));
