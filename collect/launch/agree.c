@@ -574,6 +574,8 @@ bool np_check_agree(struct np_job *job, int rc, const struct np_err *why, struct
 	if (job->rank == 0 && gathered == NP_OK) {
 		say_doubts(job, others);
 		say_failures(job, failures);
+	} else if (gathered < 0) {
+		np_job_warn("%s", err.text);
 	}
 	for (int i = 0; failures && others && i < job->world; i++) {
 		np_buf_release(&failures[i]);

@@ -495,7 +495,8 @@ static int choose_leaves(struct page_model *model, struct leaf_totals *totals, s
 	static const char *const kinds[] = { "compute/", "comm/", "memcpy", "free/", "between/" };
 	int rc = NP_OK;
 
-	qsort(totals->list.item, totals->list.count, sizeof(*totals->list.item), by_total);
+	if (totals->list.count > 0)
+		qsort(totals->list.item, totals->list.count, sizeof(*totals->list.item), by_total);
 	for (size_t kind = 0; kind < NP_COUNT(kinds) && rc == NP_OK; kind++) {
 		size_t most = kind == 0 ? PAGE_TYPES : kind == 1 ? 2 * PAGE_ROLES : SIZE_MAX;
 		size_t seen = 0;

@@ -48,7 +48,8 @@ int np_coord_bcast(struct np_coord *coord, struct np_buf *text, struct np_err *e
 
 /*
  * Rank 0 gets what every rank gives: `ret_all[rank]`, an array of as many
- * buffers as there are ranks, initialised by the caller. Others may pass NULL.
+ * buffers as there are ranks, initialised by the caller. Others may pass NULL; if rank 0
+ * does, having no memory for them, it hears the others all the same, and NP_E_NOMEM says so.
  */
 int np_coord_gather(struct np_coord *coord, const void *bytes, size_t length,
 		    struct np_buf *ret_all, struct np_err *err) NP_MUST_USE;

@@ -115,6 +115,8 @@ static int mpi_gather(struct np_coord *base, const void *bytes, size_t length,
 	if (!all)
 		MPI_Abort(coord->comm, 1);
 	MPI_Gatherv(bytes, mine, MPI_BYTE, all, lengths, starts, MPI_BYTE, 0, coord->comm);
+	if (base->rank == 0 && !ret_all)
+		rc = np_fail_nomem(err, "what the launchers say");
 	for (int i = 0; base->rank == 0 && i < base->size && rc == NP_OK; i++) {
 		np_buf_add_bytes(&ret_all[i], all + starts[i], (size_t)lengths[i]);
 		rc = np_buf_check(&ret_all[i], err);

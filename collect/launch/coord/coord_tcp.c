@@ -410,15 +410,19 @@ static int tcp_gather(struct np_coord *coord, const void *bytes, size_t length,
 		pump(tcp);
 		return tcp->peers[0].link.lost ? fail_lost(err) : NP_OK;
 	}
-	np_buf_add_bytes(&ret_all[0], bytes, length);
+	if (ret_all)
+		np_buf_add_bytes(&ret_all[0], bytes, length);
 	for (int rank = 1; rank < coord->size; rank++) {
 		struct tcp_part part;
 
 		if (!await_part(tcp, rank, KIND_GATHER, &part))
 			continue; /* it has said nothing: its buffer stays empty */
-		np_buf_add_bytes(&ret_all[rank], part.bytes, part.length);
+		if (ret_all)
+			np_buf_add_bytes(&ret_all[rank], part.bytes, part.length);
 		free(part.bytes);
 	}
+	if (!ret_all)
+		return np_fail_nomem(err, "what the launchers say");
 	for (int rank = 0; rank < coord->size && rc == NP_OK; rank++)
 		rc = np_buf_check(&ret_all[rank], err);
 	return rc;

@@ -400,6 +400,9 @@ int np_finish(struct np_job *job, const struct np_job_result *result)
 		failed |= say_snapshots(job, records) > 0;
 		write_manifest(job, records, NULL, &failed);
 		write_windows(job, records, &failed);
+	} else if (job->rank == 0) {
+		np_job_warn("out of memory for the records of the ranks: there is no manifest");
+		failed = true;
 	}
 	free(records);
 	if (job->plan.export == NP_EXPORT_AFTER && result->signal == 0)

@@ -81,6 +81,8 @@ static int together(struct np_coord *coord, int rank)
 		return 1;
 	if (np_coord_gather(coord, &rank, sizeof(rank), NULL, &err) < 0)
 		return 2;
+	if (np_coord_gather(coord, &rank, sizeof(rank), NULL, &err) < 0)
+		return 4;
 	if (np_coord_max(coord, rank == 1 ? 41 : -7) != 42)
 		return 3;
 	np_coord_wait(coord);
@@ -107,6 +109,8 @@ static void all_agree_on_texts_numbers_and_ends(void **state)
 	np_buf_add(&text, "the plan");
 	assert_ok(np_coord_bcast(coord, &text, &err), err);
 	assert_ok(np_coord_gather(coord, &zero, sizeof(zero), all, &err), err);
+	/* Without memory for what they say, the others are heard all the same: nobody waits. */
+	assert_int_equal(np_coord_gather(coord, &zero, sizeof(zero), NULL, &err), NP_E_NOMEM);
 	for (int rank = 0; rank < SIZE; rank++) {
 		int said;
 
