@@ -130,12 +130,13 @@ static void put_physical(struct np_jsonout *out, const struct advisor_report *re
 	np_jsonout_object(out, "physicalLocation");
 	if (frame && adv_frame_position(frame, length, &file, &line)) {
 		put_artifact(out, frame, file);
-		np_jsonout_object_line(out, "region");
-		np_jsonout_integer(out, "startLine", line);
-		np_jsonout_end(out);
 	} else {
 		put_artifact(out, report->input, strlen(report->input));
+		line = 1; /* code hosts show nothing without a line */
 	}
+	np_jsonout_object_line(out, "region");
+	np_jsonout_integer(out, "startLine", line);
+	np_jsonout_end(out);
 	np_jsonout_end(out);
 }
 
@@ -239,6 +240,8 @@ static void put_result(struct np_jsonout *out, const struct advisor_report *repo
 	put_location(out, report, finding);
 	np_jsonout_object_line(out, "partialFingerprints");
 	np_jsonout_text(out, "npuprof/v1", fingerprint);
+	/* The only one that GitHub reads. */
+	np_jsonout_text(out, "primaryLocationLineHash", fingerprint);
 	np_jsonout_end(out);
 	if (!isnan(finding->gain_percent))
 		np_jsonout_real(out, "rank", fmin(finding->gain_percent, 100));
@@ -265,6 +268,20 @@ static void put_tags(struct np_jsonout *out, const struct adv_rule *rule)
 	np_jsonout_end(out);
 }
 
+/* What code hosts show beside a finding: the description, and where there is more. */
+static void put_help(struct np_jsonout *out, const struct adv_rule *rule, const char *about)
+{
+	struct np_buf text = NP_BUF_INIT;
+
+	np_buf_add(&text, about);
+	for (size_t i = 0; i < rule->docs.count; i++) {
+		if (is_address(rule->docs.item[i]))
+			np_buf_printf(&text, "\n%s", rule->docs.item[i]);
+	}
+	put_message(out, "help", text.text);
+	np_buf_release(&text);
+}
+
 static void put_rule(struct np_jsonout *out, const struct advisor_report *report,
 		     const struct adv_rule *rule)
 {
@@ -275,6 +292,7 @@ static void put_rule(struct np_jsonout *out, const struct advisor_report *report
 	np_jsonout_text(out, "id", rule->id);
 	put_message(out, "shortDescription", title);
 	put_message(out, "fullDescription", about ? about : title);
+	put_help(out, rule, about ? about : title);
 	if (rule->docs.count > 0 && is_address(rule->docs.item[0]))
 		np_jsonout_text(out, "helpUri", rule->docs.item[0]);
 	np_jsonout_object_line(out, "defaultConfiguration");

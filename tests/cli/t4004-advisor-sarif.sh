@@ -72,6 +72,8 @@ $.runs[].tool.driver.rules[].shortDescription object
 $.runs[].tool.driver.rules[].shortDescription.text text
 $.runs[].tool.driver.rules[].fullDescription object
 $.runs[].tool.driver.rules[].fullDescription.text text
+$.runs[].tool.driver.rules[].help object
+$.runs[].tool.driver.rules[].help.text text
 $.runs[].tool.driver.rules[].helpUri text
 $.runs[].tool.driver.rules[].defaultConfiguration object
 $.runs[].tool.driver.rules[].defaultConfiguration.level text
@@ -123,6 +125,7 @@ $.runs[].results[].locations[].logicalLocations[].kind text
 $.runs[].results[].locations[].logicalLocations[].name text
 $.runs[].results[].partialFingerprints object
 $.runs[].results[].partialFingerprints.npuprof/v1 text
+$.runs[].results[].partialFingerprints.primaryLocationLineHash text
 $.runs[].results[].rank real
 $.runs[].results[].baselineState text
 $.runs[].results[].suppressions array
@@ -156,14 +159,19 @@ expect_equal "$(sarif "SELECT v ->> 'ruleId', v ->> 'level', v ->> 'baselineStat
 t.names|error|new|
 t.plain|warning|unchanged|'
 
+behaviour 'what code hosts require beyond the standard is there'
+expect_equal "$(sarif "SELECT count(*) FROM r WHERE coalesce(v ->> '\$.locations[0].physicalLocation.region.startLine', 0) < 1
+	OR length(v ->> '\$.partialFingerprints.primaryLocationLineHash') IS NOT 16")" 0
+expect_equal "$(sarif "SELECT count(*) FROM k WHERE coalesce(v ->> '\$.help.text', '') = '' OR length(v ->> '\$.fullDescription.text') > 1024")" 0
+
 behaviour 'all results tell whether they are suppressed, and how they stand to the baseline, or none does'
 expect_equal "$(sarif "SELECT group_concat(json_array_length(v, '\$.suppressions')), count(v ->> 'baselineState') FROM (SELECT v FROM r ORDER BY v ->> 'ruleId')")" '1,0,0|3'
 
 behaviour 'places are valid references'
 expect_equal "$(sarif "SELECT v ->> '\$.locations[0].physicalLocation.artifactLocation.uri', v ->> '\$.locations[0].physicalLocation.region.startLine' FROM r ORDER BY v ->> 'ruleId'")" \
-	'c%20d%23%3F|
+	'c%20d%23%3F|1
 file:///home/u/my%20train.py|12
-c%20d%23%3F|'
+c%20d%23%3F|1'
 expect_equal "$(sqlite3 :memory: "SELECT value ->> '\$.locations[0].physicalLocation.artifactLocation.uri', value ->> '\$.locations[0].physicalLocation.region.startLine',
 	value ->> '\$.locations[0].physicalLocation.region.startColumn', value ->> 'level' FROM json_each(readfile('sarif'), '\$.runs[0].invocations[0].toolConfigurationNotifications')
 	WHERE value ->> '\$.associatedRule.id' IS NULL")" 'bad%20file.json|2|26|error'
