@@ -8,25 +8,42 @@
 #   NPUPROF_SEVERITY  findings that the base does not have fail from this severity on: high, medium, low or none (high)
 #   NPUPROF_OUT       where comment.md, npuprof.sarif and report.html go (npuprof-results)
 #
-# Ends with 0, or with 4 if something got worse, or with 1 if the run could not be judged.
+# Ends with 0, or with 4 if something got worse, or with 1 if the run could not be judged; the log, and on GitHub an
+# annotation, says in a line what it is.
 set -u
 
 : "${NPUPROF_RUN:?the directory of the profiled run}" "${NPUPROF_BASE:=}" "${NPUPROF_FAIL_ON:=step>2%}"
 : "${NPUPROF_SEVERITY:=high}" "${NPUPROF_OUT:=npuprof-results}"
 comment=$NPUPROF_OUT/comment.md
-worse=0 failed=0
+slower=0 findings=0 failed=0
 mkdir -p "$NPUPROF_OUT" || exit 1
 
-# took <status> <what>: 3 means that a part could not be used, which the result itself says
+# say <error|notice> <text>: a line of the log, on GitHub an annotation
+say() {
+	if [ "${GITHUB_ACTIONS:-}" = true ]; then
+		printf '::%s title=npuprof::%s\n' "$1" "$(printf '%s' "$2" | sed 's/%/%25/g')"
+	else
+		printf 'npuprof: %s\n' "$2"
+	fi
+}
+
+# verdict: the sentence of the comment that says it all
+verdict() {
+	awk '/^## Verdict$/ { on = 1; next } on && NF { print; exit }
+		/^  (fails: )?step is |^  .* cannot be judged/ { sub(/^ */, ""); print; exit }' "$comment"
+}
+
+# took <status> <what>: 3 means that a part could not be used, which the result itself says; returns 4 for a gate that tripped
 took() {
 	case $1 in
 	0 | 3) ;;
-	4) worse=1 ;;
+	4) return 4 ;;
 	*)
 		echo "$2 ended with status $1" >&2
 		failed=1
 		;;
 	esac
+	return 0
 }
 
 if [ "$NPUPROF_BASE" = history ]; then
@@ -37,10 +54,10 @@ if [ "$NPUPROF_BASE" = history ]; then
 		status=$?
 		echo '```'
 	} >"$comment"
-	took "$status" 'npuprof compare'
+	took "$status" 'npuprof compare' || slower=1
 elif [ -n "$NPUPROF_BASE" ]; then
 	npuprof compare "$NPUPROF_BASE" "$NPUPROF_RUN" --fail-on "$NPUPROF_FAIL_ON" -q -f md >"$comment"
-	took $? 'npuprof compare'
+	took $? 'npuprof compare' || slower=1
 else
 	npuprof cluster -d "$NPUPROF_RUN" -q --no-db -f md >"$comment"
 	took $? 'npuprof cluster'
@@ -59,12 +76,20 @@ npuprof advisor "$@" -f sarif >"$NPUPROF_OUT/npuprof.sarif"
 took $? 'npuprof advisor'
 if [ "$NPUPROF_SEVERITY" != none ]; then
 	npuprof advisor "$@" --fail-on "$NPUPROF_SEVERITY" -f md >"$NPUPROF_OUT/findings.md"
-	took $? 'npuprof advisor'
+	took $? 'npuprof advisor' || findings=1
+	echo >>"$comment"
 	cat "$NPUPROF_OUT/findings.md" >>"$comment"
 fi
 npuprof report -d "$NPUPROF_RUN" ${page:+--base "$page"} -q -o "$NPUPROF_OUT/report.html"
 took $? 'npuprof report'
 
 [ -z "${GITHUB_STEP_SUMMARY:-}" ] || cat "$comment" >>"$GITHUB_STEP_SUMMARY"
+text=$(verdict)
+if [ "$slower" = 1 ]; then
+	say error "${text:-slower than $NPUPROF_FAIL_ON allows}"
+elif [ -n "$text" ]; then
+	say notice "$text"
+fi
+[ "$findings" = 0 ] || say error "findings of severity $NPUPROF_SEVERITY and above: see $comment"
 [ "$failed" = 0 ] || exit 1
-[ "$worse" = 0 ] || exit 4
+[ "$slower$findings" = 00 ] || exit 4

@@ -36,6 +36,16 @@ expect 'the finding is there' grep -q 'cluster.straggler' npuprof-results/npupro
 gate slower NPUPROF_BASE=reference NPUPROF_FAIL_ON='step>90%' NPUPROF_SEVERITY=none
 expect_exit 0
 
+behaviour 'the log says in a line what it is'
+gate slower NPUPROF_BASE=reference NPUPROF_SEVERITY=none
+expect_stdout_has 'npuprof: regression: the step takes'
+expect_equal "$(wc -l <stdout)" 1
+gate slower NPUPROF_BASE=reference GITHUB_ACTIONS=true
+expect 'it is an annotation' grep -qE '^::error title=npuprof::regression: the step takes .*[0-9] %25' stdout
+expect 'so are findings' grep -qx '::error title=npuprof::findings of severity high and above: see npuprof-results/comment.md' stdout
+gate prof NPUPROF_BASE=reference GITHUB_ACTIONS=true NPUPROF_SEVERITY=none
+expect 'what passes is a notice' grep -q '^::notice title=npuprof::' stdout
+
 behaviour 'without a base findings alone count'
 gate slower
 expect_exit 4
@@ -51,6 +61,7 @@ gate prof NPUPROF_BASE=history NPUPROF_HISTORY=runs.db NPUPROF_SEVERITY=none
 expect_exit 0
 gate slower NPUPROF_BASE=history NPUPROF_HISTORY=runs.db NPUPROF_SEVERITY=none
 expect_exit 4
+expect_stdout_has 'npuprof: fails: step is'
 expect 'the comment says what fails' grep -q 'fails: step is' npuprof-results/comment.md
 
 behaviour 'what is no run is no success'
