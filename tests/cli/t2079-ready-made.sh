@@ -11,7 +11,7 @@ cd "$work" || exit 1
 unset NPUPROF_HISTORY GITHUB_STEP_SUMMARY NPUPROF_BASE NPUPROF_RUN NPUPROF_OUT NPUPROF_SEVERITY NPUPROF_FAIL_ON
 small=(-q --no-instances --ranks 4 --layers 4 --kernels-per-layer 4 --steps 8)
 "$synth" -o reference "${small[@]}" --seed 1 || exit 1
-"$synth" -o prof "${small[@]}" --seed 2 || exit 1
+"$synth" -o prof "${small[@]}" --seed 2 --memory || exit 1
 "$synth" -o slower "${small[@]}" --seed 2 --slow-rank 2:1.5 || exit 1
 
 # gate <run> [NAME=VALUE]...
