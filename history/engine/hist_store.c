@@ -202,9 +202,7 @@ static void take_run(struct row *row, uint32_t index)
 		.sentence = text_at(row, 15),
 	};
 	if (row->rc == NP_OK && (run->fingerprint == NP_STR_NONE || run->job == NP_STR_NONE))
-		row->rc =
-			np_fail(row->err, NP_E_FORMAT, "%s",
-				"a run of the history has no job or no fingerprint: it is damaged");
+		row->rc = NP_E_FORMAT; /* say_damaged() has the words */
 }
 
 /* A row of `list`, or its return from the function that takes it. */
@@ -490,6 +488,19 @@ static int windows_of_labels(struct hist_store *store, struct np_err *err)
 	return NP_OK;
 }
 
+/* What is said of a database that is damaged is of those of ranks, and advises what helps them. */
+static int say_damaged(const char *path, int rc, struct np_err *err)
+{
+	if (rc != NP_E_FORMAT || strstr(err->text, "npuprof") ||
+	    strstr(err->text, "not an SQLite database"))
+		return rc;
+	return np_fail(
+		err, NP_E_FORMAT,
+		"the history '%s' is damaged: put a copy of it in its place, or give another "
+		"--store",
+		path);
+}
+
 static int read_open(struct np_db *db, struct hist_store **ret, struct np_err *err)
 {
 	NP_CLEANUP(hist_store_freep) struct hist_store *store = hist_store_new(err);
@@ -520,7 +531,9 @@ int hist_store_read(const char *path, struct hist_store **ret, struct np_err *er
 	NP_CLEANUP(np_db_closep) struct np_db *db = NULL;
 	int rc = np_db_open(path, &db, err);
 
-	return rc == NP_OK ? read_open(db, ret, err) : rc;
+	if (rc == NP_OK)
+		rc = read_open(db, ret, err);
+	return say_damaged(path, rc, err);
 }
 
 /* --- writing --------------------------------------------------------------------------------- */
@@ -531,14 +544,6 @@ struct known {
 	int64_t format;
 	int64_t last; /* the largest that was ever given */
 	int64_t same; /* the one with the fingerprint; NP_UNKNOWN */
-	bool at_once; /* another of the job began within a minute */
-};
-
-/* What is looked for in it. */
-struct store_wanted {
-	const char *fingerprint; /* NULL: nothing */
-	const char *job;         /* NULL: nobody asks whether another began at the same time */
-	np_ns captured;
 };
 
 /* Numbers of windows are not used again, whether their runs are there or not. */
@@ -559,27 +564,11 @@ static int look_at_windows(struct known *known, struct np_err *err)
 	return rc;
 }
 
-/* The rank that began first may be one of those that came later. */
-#define TOGETHER_NS INT64_C(60000000000)
-
-static bool began_together(np_ns one, np_ns other)
-{
-	return one != NP_UNKNOWN && other != NP_UNKNOWN && llabs(one - other) < TOGETHER_NS;
-}
-
-static bool is_text(const struct np_scan_text *text, const char *words)
-{
-	return text->bytes && words && strcmp(text->bytes, words) == 0;
-}
-
-static int look(const char *path, const struct store_wanted *wanted, struct known *ret,
-		struct np_err *err)
+static int look(const char *path, const char *fingerprint, struct known *ret, struct np_err *err)
 {
 	static const struct np_scan_column columns[] = {
 		{ "id", NP_SCAN_INTEGER, NP_REQUIRED },
 		{ "fingerprint", NP_SCAN_TEXT, NP_REQUIRED },
-		{ "job", NP_SCAN_TEXT, NP_REQUIRED },
-		{ "captured", NP_SCAN_INTEGER, NP_REQUIRED },
 	};
 	NP_CLEANUP(np_scan_closep) struct np_scan *scan = NULL;
 	struct np_batch batch;
@@ -597,22 +586,22 @@ static int look(const char *path, const struct store_wanted *wanted, struct know
 	while (rc == NP_OK && (rc = np_scan_next(scan, &batch, err)) == NP_OK && batch.rows > 0) {
 		for (size_t i = 0; i < batch.rows; i++) {
 			int64_t id = batch.column[0].integer[i];
+			const char *text = batch.column[1].text[i].bytes;
 
 			ret->last = id > ret->last ? id : ret->last;
-			if (is_text(&batch.column[1].text[i], wanted->fingerprint))
+			if (text && fingerprint && strcmp(text, fingerprint) == 0)
 				ret->same = id;
-			ret->at_once |=
-				began_together(batch.column[3].integer[i], wanted->captured) &&
-				is_text(&batch.column[2].text[i], wanted->job);
 		}
 	}
-	return rc == NP_OK && ret->format == FORMAT ? look_at_windows(ret, err) : rc;
+	if (rc == NP_OK && ret->format == FORMAT)
+		rc = look_at_windows(ret, err);
+	return say_damaged(path, rc, err);
 }
 
 int hist_store_find(const char *path, const char *fingerprint, int64_t *ret, struct np_err *err)
 {
 	struct known known = { 0 };
-	int rc = look(path, &(struct store_wanted){ .fingerprint = fingerprint }, &known, err);
+	int rc = look(path, fingerprint, &known, err);
 
 	np_db_close(known.db);
 	if (rc == NP_OK)
@@ -946,15 +935,21 @@ static size_t ranks_in_common(const struct hist_store *store, const struct hist_
 	return common;
 }
 
-/* Is there a run of the same capture, and is it the one to keep? */
-static int find_same(const char *path, const struct hist_store *entry, struct hist_added *ret,
-		     struct np_err *err)
-{
-	NP_CLEANUP(hist_store_freep) struct hist_store *store = NULL;
-	const char *job = hist_text(entry, entry->runs.item[0].job);
-	int rc = hist_store_read(path, &store, err);
+/* The rank that began first may be one of those that came later. */
+#define TOGETHER_NS INT64_C(60000000000)
 
-	for (size_t i = 0; rc == NP_OK && i < store->runs.count; i++) {
+static bool began_together(np_ns one, np_ns other)
+{
+	return one != NP_UNKNOWN && other != NP_UNKNOWN && llabs(one - other) < TOGETHER_NS;
+}
+
+/* Is there a run of the same capture, and is it the one to keep? */
+static void find_same(const struct hist_store *store, const struct hist_store *entry,
+		      struct hist_added *ret)
+{
+	const char *job = hist_text(entry, entry->runs.item[0].job);
+
+	for (size_t i = 0; i < store->runs.count; i++) {
 		const struct hist_run *run = &store->runs.item[i];
 		size_t common;
 
@@ -969,7 +964,6 @@ static int find_same(const char *path, const struct hist_store *entry, struct hi
 			ret->replaces = run->id;
 		}
 	}
-	return rc;
 }
 
 static int begin_gone(struct np_db_writer *writer, int64_t id, struct np_err *err)
@@ -1021,22 +1015,22 @@ int hist_store_add_window(const char *path, const struct hist_store *entry,
 			  const struct hist_arrival *arrival, struct hist_added *ret,
 			  struct np_err *err)
 {
-	const struct hist_run *run = &entry->runs.item[0];
-	const struct store_wanted wanted = { .fingerprint = hist_text(entry, run->fingerprint),
-					     .job = arrival ? NULL : hist_text(entry, run->job),
-					     .captured = run->captured };
+	NP_CLEANUP(hist_store_freep) struct hist_store *store = NULL;
 	struct known known = { 0 };
 	int rc = lock_of(path, err);
 
 	*ret = (struct hist_added){ .replaces = NP_UNKNOWN };
 	if (rc == NP_OK)
-		rc = look(path, &wanted, &known, err);
+		rc = look(path, hist_text(entry, entry->runs.item[0].fingerprint), &known, err);
+	/* What cannot be read is not written either: nobody would see what is added. */
+	if (rc == NP_OK && known.db)
+		rc = hist_store_read(path, &store, err);
 	if (rc == NP_OK && known.same != NP_UNKNOWN) {
 		ret->id = known.same;
 		ret->known = true;
 	}
-	if (rc == NP_OK && !ret->known && known.at_once)
-		rc = find_same(path, entry, ret, err);
+	if (rc == NP_OK && store && !ret->known && !arrival)
+		find_same(store, entry, ret);
 	if (rc == NP_OK && !ret->known)
 		rc = add_run(path, entry, arrival, &known, ret, err);
 	np_db_close(known.db);
@@ -1056,7 +1050,7 @@ static int change_store(const char *path, const char *sql, struct np_err *err)
 {
 	struct known known = { 0 };
 	struct np_db_writer *writer = NULL;
-	int rc = look(path, &(struct store_wanted){ 0 }, &known, err);
+	int rc = look(path, NULL, &known, err);
 
 	if (rc == NP_OK)
 		rc = begin_writing(path, &known, &writer, err);
@@ -1084,6 +1078,7 @@ static void add_text(struct np_buf *sql, const char *text, size_t length)
 int hist_store_rename(const char *path, int64_t id, const char *job, const char *const *labels,
 		      size_t label_count, struct np_err *err)
 {
+	NP_CLEANUP(hist_store_freep) struct hist_store *store = NULL;
 	NP_CLEANUP(np_buf_release) struct np_buf sql = NP_BUF_INIT;
 	int rc = lock_of(path, err);
 
@@ -1107,6 +1102,8 @@ int hist_store_rename(const char *path, int64_t id, const char *job, const char 
 	}
 	if (rc == NP_OK)
 		rc = np_buf_check(&sql, err);
+	if (rc == NP_OK)
+		rc = hist_store_read(path, &store, err);
 	return rc == NP_OK && sql.length > 0 ? change_store(path, sql.text, err) : rc;
 }
 
@@ -1156,7 +1153,7 @@ int hist_store_prune(const char *path, int64_t keep, int64_t *ret, struct np_err
 	if (rc == NP_OK)
 		rc = count_runs(path, &before, err);
 	if (rc == NP_OK)
-		rc = look(path, &(struct store_wanted){ 0 }, &known, err);
+		rc = look(path, NULL, &known, err);
 	if (rc == NP_OK)
 		rc = begin_writing(path, &known, &writer, err);
 	if (rc == NP_OK)

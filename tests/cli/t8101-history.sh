@@ -317,6 +317,17 @@ run "$npuprof" history add two --store foreign.db
 expect_exit 1
 expect_stderr_has "'foreign.db' is no history of npuprof"
 expect_equal "$(sha256sum foreign.db)" "$before"
+# A page in the middle is overwritten: nothing is read from it, and nothing is written to it that nobody would see.
+sqlite3 runs.db '.clone hurt.db' >/dev/null
+dd if=/dev/urandom of=hurt.db bs=1024 seek=6 count=60 conv=notrunc 2>/dev/null
+before=$(sha256sum hurt.db)
+for words in list "add two" "add one --label a=b" 'remove 1' 'prune --keep 1'; do
+	# shellcheck disable=SC2086
+	run "$npuprof" history $words -q --store hurt.db
+	expect_exit 1
+	expect_stderr_has "the history 'hurt.db' is damaged: put a copy of it in its place"
+done
+expect_equal "$(sha256sum hurt.db)" "$before"
 printf 'not a database at all' >text.db
 run "$npuprof" history list --store text.db
 expect_exit 1
