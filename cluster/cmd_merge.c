@@ -102,7 +102,7 @@ static void say_merged(const char *path, size_t inputs, size_t ranks, int64_t by
 
 	np_say(&text, "{1}: {2} ranks of {3} inputs, {4}", NP_SAID_TEXT(path), NP_SAID_INT(ranks),
 	       NP_SAID_INT(inputs), NP_SAID_BYTES(bytes));
-	(void)fprintf(np_output_stream(), "%s\n", text.text ? text.text : path);
+	(void)fprintf(np_output_stream(), "%s\n", text.failed ? path : text.text);
 }
 
 static int merge(struct merge_options *options)

@@ -152,15 +152,21 @@ bool np_leads_above(const char *root, const char *path)
 int np_names_read(const char *dir, struct np_names *ret, struct np_err *err)
 {
 	DIR *stream = opendir(dir);
-	const struct dirent *entry;
 	int rc = NP_OK;
 
 	if (!stream)
 		return np_fail(err, NP_E_IO, "cannot read '%s': %s", dir, strerror(errno));
-	/* Nobody else reads this stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
-	while (rc == NP_OK && (entry = readdir(stream))) {
+	while (rc == NP_OK) {
+		const struct dirent *entry;
 		char **slot;
 
+		errno = 0;
+		/* Nobody else reads this stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
+		entry = readdir(stream);
+		if (!entry && errno != 0)
+			rc = np_fail(err, NP_E_IO, "cannot read '%s': %s", dir, strerror(errno));
+		if (!entry)
+			break;
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
 		slot = np_vec_add(&ret->list, err);
@@ -168,7 +174,8 @@ int np_names_read(const char *dir, struct np_names *ret, struct np_err *err)
 			rc = np_fail_nomem(err, dir);
 	}
 	(void)closedir(stream);
-	if (ret->list.count)
+	/* One may be without its text where memory ran out. */
+	if (rc == NP_OK && ret->list.count > 0)
 		qsort(ret->list.item, ret->list.count, sizeof(ret->list.item[0]), np_by_text);
 	return rc;
 }

@@ -34,6 +34,12 @@ COMMANDS = {
     'memory': ['memory', '-f', 'json', '-d', '{in}'],
     'report': ['report', '-j1', '-d', '{in}', '-o', '{out}/page.html'],
     'timeline': ['timeline', '-j1', '-d', '{in}', '-o', '{out}/line.json'],
+    'history': ['history', 'add', '-f', 'json', '-j1', '{in}', '--store', '{out}/store.db', '--job', 'j'],
+    'snapshots': ['memory', '-f', 'json', '-d', '{snapshots}', '--sweep'],
+    'keep': ['cluster', '-f', 'json', '-j1', '-d', '{in}', '--no-db', '--cache', '{out}/kept', '-o', '{out}'],
+    'kept': ['cluster', '-f', 'json', '-j1', '--from-summaries', '--no-db', '-d', '{kept}', '-o', '{out}'],
+    'merge': ['merge', '-d', '{kept}', '-o', '{out}/all.npsum'],
+    'rules': ['rules', 'check'],
 }
 KINDS = ('memory', 'files', 'disk')
 STATUS = {0, 1, 3, 4}
@@ -68,6 +74,12 @@ class Failing:
         for name, form in (('in', 'db'), ('text', 'text')):
             self.inputs[name] = os.path.join(work, name)
             subprocess.run([synth, '-q', '-o', self.inputs[name]] + SMALL + FORMS[form], check=True)
+        snapshots = os.path.join(work, 's')
+        subprocess.run([synth, '-q', '-o', snapshots, '--snapshot'] + SMALL, check=True)
+        self.inputs['snapshots'] = os.path.join(snapshots, 'memory_snapshot')
+        self.inputs['kept'] = os.path.join(work, 'kept')
+        subprocess.run([os.path.join(build, 'npuprof'), 'cluster', '-q', '-d', self.inputs['in'], '--no-db', '--cache', self.inputs['kept'],
+                        '-o', os.path.join(work, 'o')], check=True, stdout=subprocess.DEVNULL)
         self.before = [state(path) for path in self.inputs.values()]
 
     def run(self, name, out, kind=None, at=0, count=None):

@@ -9,11 +9,14 @@
 /* Checked calls would be inlined into what stands in for them here. */
 #undef _FORTIFY_SOURCE
 
+#include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -200,6 +203,25 @@ EXPORTED int fsync(int fd)
 EXPORTED int rename(const char *from, const char *to)
 {
 	return refused(true) ? -1 : (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0U);
+}
+
+#define REAL(name, type) ((type)(uintptr_t)dlsym(RTLD_NEXT, name))
+
+EXPORTED DIR *opendir(const char *path)
+{
+	return refused(false) ? NULL : REAL("opendir", DIR * (*)(const char *))(path);
+}
+
+EXPORTED struct dirent *readdir(DIR *stream)
+{
+	return refused(false) ? NULL : REAL("readdir", struct dirent * (*)(DIR *))(stream);
+}
+
+EXPORTED FILE *fopen(const char *path, const char *mode)
+{
+	return refused(*mode != 'r')
+		       ? NULL
+		       : REAL("fopen", FILE * (*)(const char *, const char *))(path, mode);
 }
 
 EXPORTED int flock(int fd, int operation);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "np_fault.h"
 #include "np_fixture.h"
 
 #include "npuprof/dirs.h"
@@ -49,6 +50,24 @@ static void names_are_sorted_and_leave_out_the_dots(void **state)
 	assert_int_equal(errno, ENOENT);
 }
 
+static int read_names(struct np_err *err)
+{
+	struct np_names names = { 0 };
+	int rc = np_names_read(below("d"), &names, err);
+
+	np_names_release(&names);
+	return rc;
+}
+
+static void names_without_memory_are_not_sorted(void **state)
+{
+	(void)state;
+	write_text(below("d/b"), "");
+	write_text(below("d/a"), "");
+	write_text(below("d/c"), "");
+	assert_survives_faults(read_names);
+}
+
 static void assert_joined(const char *dir, const char *name, const char *expected)
 {
 	char *path = np_join_path(dir, name);
@@ -96,6 +115,7 @@ int main(void)
 		with_fixture(directories_above_are_made_too_and_may_be_there),
 		with_fixture(a_file_in_the_way_is_said),
 		with_fixture(names_are_sorted_and_leave_out_the_dots),
+		with_fixture(names_without_memory_are_not_sorted),
 		with_fixture(one_slash_joins_a_path),
 		with_fixture(a_tree_is_removed_with_all_that_is_in_it),
 		with_fixture(numbers_are_ordered_over_their_whole_range),
