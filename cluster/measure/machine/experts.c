@@ -264,7 +264,7 @@ static size_t end_of_exchange(const struct expert_work *works, size_t count)
 static int time_of_token(const struct expert_work *works, size_t count, double *ret,
 			 struct np_err *err)
 {
-	struct np_point *points = malloc((count + 1) * sizeof(*points));
+	struct np_point *points = calloc(count + 1, sizeof(*points));
 	struct np_line line;
 	double tokens = 0;
 	double time = 0;
