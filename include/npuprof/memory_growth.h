@@ -10,8 +10,10 @@
  *
  * The slope over the steps of the most that it held in each, and of the least,
  * by the median of all pairs, so that a first step that fills caches does not
- * count. A leak raises both: the lesser of them is the growth, 0 where they do
- * not agree in sign. Fewer than three steps say nothing.
+ * count. A leak raises both, in the first half of the steps and in the last: the
+ * least of these slopes is the growth, 0 where they do not agree in sign. What
+ * rises once and stays, as while all is warming up, is none. Fewer than three
+ * steps say nothing.
  */
 
 struct np_rank;

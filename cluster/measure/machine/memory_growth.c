@@ -20,14 +20,33 @@ static const struct np_memory_step *held_in(const struct np_rank *rank, np_str c
 	return NULL;
 }
 
-/* Of two slopes of the same sign the lesser one. */
-static int64_t agreed(double most, double least)
+/* Take one more slope in: of slopes of the same sign the least steep one. */
+static int agree(const struct np_point *points, size_t count, double *slope, struct np_err *err)
 {
-	if (most > 0 && least > 0)
-		return llround(fmin(most, least));
-	if (most < 0 && least < 0)
-		return llround(fmax(most, least));
-	return 0;
+	struct np_line line = { 0 };
+	int rc = np_line_fit(points, count, &line, err);
+
+	if (rc < 0)
+		return rc;
+	if (*slope > 0 && line.slope > 0)
+		*slope = fmin(*slope, line.slope);
+	else if (*slope < 0 && line.slope < 0)
+		*slope = fmax(*slope, line.slope);
+	else
+		*slope = 0;
+	return NP_OK;
+}
+
+/* Over all steps, their first half and their last: what rises once and stays is no growth. */
+static int agree_over_halves(const struct np_point *points, size_t count, double *slope,
+			     struct np_err *err)
+{
+	size_t half = (count + 1) / 2;
+	int rc = agree(points, count, slope, err);
+
+	if (rc == NP_OK)
+		rc = agree(points, half, slope, err);
+	return rc < 0 ? rc : agree(points + count - half, half, slope, err);
 }
 
 int np_memory_growth_measure(const struct np_rank *rank, np_str component,
@@ -35,10 +54,9 @@ int np_memory_growth_measure(const struct np_rank *rank, np_str component,
 {
 	struct np_point *most = malloc((rank->steps.count + 1) * sizeof(*most));
 	struct np_point *least = malloc((rank->steps.count + 1) * sizeof(*least));
-	struct np_line upper = { 0 };
-	struct np_line lower = { 0 };
 	size_t count = 0;
-	int rc;
+	double slope;
+	int rc = NP_OK;
 
 	if (!most || !least) {
 		free(most);
@@ -54,15 +72,14 @@ int np_memory_growth_measure(const struct np_rank *rank, np_str component,
 		most[count] = (struct np_point){ (double)i, (double)held->most };
 		least[count++] = (struct np_point){ (double)i, (double)held->least };
 	}
-	rc = np_line_fit(most, count, &upper, err);
-	if (rc == NP_OK)
-		rc = np_line_fit(least, count, &lower, err);
-	if (rc == NP_OK)
-		*ret = (struct np_memory_growth){
-			.per_step = count < NP_GROWTH_STEPS ? NP_UNKNOWN
-							    : agreed(upper.slope, lower.slope),
-			.steps = count,
-		};
+	*ret = (struct np_memory_growth){ .per_step = NP_UNKNOWN, .steps = count };
+	if (count >= NP_GROWTH_STEPS) {
+		slope = most[count - 1].y > most[0].y ? INFINITY : -INFINITY;
+		rc = agree_over_halves(most, count, &slope, err);
+		if (rc == NP_OK)
+			rc = agree_over_halves(least, count, &slope, err);
+		ret->per_step = llround(slope);
+	}
 	free(most);
 	free(least);
 	return rc;

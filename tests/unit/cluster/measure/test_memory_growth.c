@@ -66,6 +66,30 @@ static void higher_peaks_on_the_same_ground_are_no_leak(void **state)
 	assert_int_equal(growth_of(run, rank_holding(run, most, least, 3)), 0);
 }
 
+static void what_rises_once_and_stays_is_no_growth(void **state)
+{
+	const int64_t warming[] = { 100, 300, 500, 700, 700, 700, 700, 700 };
+	const int64_t once[] = { 100, 100, 100, 100, 200, 200, 200, 200 };
+	const int64_t last[] = { 100, 100, 100, 100, 100, 100, 300, 500 };
+	with_run *run = np_run_new();
+
+	(void)state;
+	assert_int_equal(growth_of(run, rank_holding(run, warming, warming, 8)), 0);
+	assert_int_equal(growth_of(run, rank_holding(run, once, once, 8)), 0);
+	assert_int_equal(growth_of(run, rank_holding(run, last, last, 8)), 0);
+	assert_int_equal(growth_of(run, rank_holding(run, last + 3, last + 3, 3)), 0);
+}
+
+static void what_falls_is_negative(void **state)
+{
+	const int64_t most[] = { 530, 520, 510, 500, 490 };
+	const int64_t least[] = { 136, 124, 112, 100, 88 };
+	with_run *run = np_run_new();
+
+	(void)state;
+	assert_int_equal(growth_of(run, rank_holding(run, most, least, 5)), -10);
+}
+
 static void two_steps_tell_nothing(void **state)
 {
 	const int64_t most[] = { 500, 600 };
@@ -109,6 +133,8 @@ int main(void)
 		cmocka_unit_test(a_leak_raises_the_most_and_the_least),
 		cmocka_unit_test(a_first_step_that_fills_caches_is_no_growth),
 		cmocka_unit_test(higher_peaks_on_the_same_ground_are_no_leak),
+		cmocka_unit_test(what_rises_once_and_stays_is_no_growth),
+		cmocka_unit_test(what_falls_is_negative),
 		cmocka_unit_test(two_steps_tell_nothing),
 		cmocka_unit_test(steps_that_were_not_chosen_do_not_count),
 		cmocka_unit_test(other_components_do_not_count),
