@@ -151,6 +151,7 @@ void layout_release(struct mem_layout *layout)
 	np_vec_release(&layout->blocks);
 	mem_order_release(&layout->free);
 	mem_order_release(&layout->unmapped);
+	mem_order_release(&layout->heads);
 	np_vec_release(&layout->calls);
 	free(layout->live.slot);
 	free(layout->vacant.slot);
@@ -281,6 +282,33 @@ static int note_call(struct mem_layout *layout, uint64_t address, uint64_t size,
 	return NP_OK;
 }
 
+static int add_head(struct mem_layout *layout, uint32_t number, struct np_err *err)
+{
+	const struct mem_free head = { .address = layout->blocks.item[number].address,
+				       .block = number };
+
+	return mem_order_add(&layout->heads, head, err);
+}
+
+static void remove_head(struct mem_layout *layout, uint32_t number)
+{
+	const struct mem_free head = { .address = layout->blocks.item[number].address };
+
+	mem_order_remove(&layout->heads, &head);
+}
+
+/* The last block of the last segment that begins below an address, or MEM_NONE. */
+static uint32_t block_below(const struct mem_layout *layout, uint64_t address)
+{
+	const struct mem_free what = { .address = address };
+	const struct mem_free *head = mem_order_before(&layout->heads, &what);
+	uint32_t number = head ? head->block : MEM_NONE;
+
+	while (number != MEM_NONE && layout->blocks.item[number].next != MEM_NONE)
+		number = layout->blocks.item[number].next;
+	return number;
+}
+
 int layout_add_segment(struct mem_layout *layout, uint64_t address, uint64_t size, uint32_t key,
 		       bool join, bool *ret_fits, struct np_err *err)
 {
@@ -291,32 +319,32 @@ int layout_add_segment(struct mem_layout *layout, uint64_t address, uint64_t siz
 				   .next = MEM_NONE,
 				   .key = key,
 				   .life = MEM_NONE };
+	const struct mem_free what = { .address = address };
+	const struct mem_free *above =
+		mem_order_at(&layout->heads, mem_order_find(&layout->heads, &what));
+	const struct mem_block *blocks = layout->blocks.item;
+	uint32_t below = block_below(layout, address);
 	uint32_t number;
 
-	*ret_fits = true;
-	for (uint32_t i = 0; i < layout->blocks.count; i++) {
-		struct mem_block *other = &layout->blocks.item[i];
-
-		if (other->state == MEM_SPARE || other->address + other->size < address ||
-		    other->address > address + size)
-			continue;
-		if (other->address + other->size == address) {
-			if (join && other->key == key && other->next == MEM_NONE)
-				block.previous = i;
-		} else if (other->address == address + size) {
-			if (join && other->key == key && other->previous == MEM_NONE)
-				block.next = i;
-		} else {
-			*ret_fits = false;
-			return NP_OK;
-		}
-	}
+	*ret_fits = size > 0 && (!above || above->address >= address + size) &&
+		    (below == MEM_NONE || blocks[below].address + blocks[below].size <= address);
+	if (!*ret_fits)
+		return NP_OK;
+	if (join && below != MEM_NONE && blocks[below].key == key &&
+	    blocks[below].address + blocks[below].size == address)
+		block.previous = below;
+	if (join && above && above->address == address + size && blocks[above->block].key == key)
+		block.next = above->block;
 	if (new_block(layout, &block, &number, err) < 0)
 		return NP_E_NOMEM;
+	if (block.next != MEM_NONE) {
+		remove_head(layout, block.next);
+		layout->blocks.item[block.next].previous = number;
+	}
 	if (block.previous != MEM_NONE)
 		layout->blocks.item[block.previous].next = number;
-	if (block.next != MEM_NONE)
-		layout->blocks.item[block.next].previous = number;
+	else if (add_head(layout, number, err) < 0)
+		return NP_E_NOMEM;
 	layout->reserved += size;
 	return list(layout, merge(layout, number), err);
 }
@@ -328,6 +356,14 @@ static uint32_t find_around(const struct mem_layout *layout, uint64_t address, u
 
 	if (number != MEM_NONE)
 		return layout->blocks.item[number].size >= size ? number : MEM_NONE;
+	/* Mostly it begins a little before, as blocks of expandable segments are aligned. */
+	for (uint64_t before = MEM_GRANULE; before < MEM_NPU_ALIGN && before < address;
+	     before += MEM_GRANULE) {
+		number = table_find(&layout->vacant, address - before);
+		if (number != MEM_NONE)
+			return layout->blocks.item[number].size >= before + size ? number
+										 : MEM_NONE;
+	}
 	for (uint32_t i = 0; i < layout->blocks.count; i++) {
 		const struct mem_block *block = &layout->blocks.item[i];
 
@@ -359,16 +395,20 @@ static int cut_out(struct mem_layout *layout, uint32_t *number, uint64_t address
 }
 
 /* Take an unlisted block out of its segment: its neighbours become ends. */
-static void take_out(struct mem_layout *layout, uint32_t number)
+static int take_out(struct mem_layout *layout, uint32_t number, struct np_err *err)
 {
-	struct mem_block *block = &layout->blocks.item[number];
+	const struct mem_block block = layout->blocks.item[number];
 
-	if (block->previous != MEM_NONE)
-		layout->blocks.item[block->previous].next = MEM_NONE;
-	if (block->next != MEM_NONE)
-		layout->blocks.item[block->next].previous = MEM_NONE;
-	layout->reserved -= block->size;
+	if (block.previous != MEM_NONE)
+		layout->blocks.item[block.previous].next = MEM_NONE;
+	else
+		remove_head(layout, number);
+	layout->reserved -= block.size;
 	drop_block(layout, number);
+	if (block.next == MEM_NONE)
+		return NP_OK;
+	layout->blocks.item[block.next].previous = MEM_NONE;
+	return add_head(layout, block.next, err);
 }
 
 int layout_remove_segment(struct mem_layout *layout, uint64_t address, uint64_t size,
@@ -382,8 +422,7 @@ int layout_remove_segment(struct mem_layout *layout, uint64_t address, uint64_t 
 	unlist(layout, number);
 	if (cut_out(layout, &number, address, size, err) < 0)
 		return NP_E_NOMEM;
-	take_out(layout, number);
-	return NP_OK;
+	return take_out(layout, number, err);
 }
 
 static bool should_cut(const struct mem_layout *layout, const struct mem_block *block,
@@ -604,7 +643,8 @@ static int add_expandable(struct mem_layout *layout, uint64_t size, uint32_t key
 				return rc;
 		}
 		range.base = range.address;
-		if (new_block(layout, &range, &number, err) < 0 || list(layout, number, err) < 0)
+		if (new_block(layout, &range, &number, err) < 0 || list(layout, number, err) < 0 ||
+		    add_head(layout, number, err) < 0)
 			return NP_E_NOMEM;
 	}
 	if (layout->blocks.item[number].state == MEM_UNMAPPED) {
@@ -670,8 +710,10 @@ int layout_add_unmapped(struct mem_layout *layout, struct np_err *err)
 		if (new_block(layout, &block, &number, err) < 0)
 			return NP_E_NOMEM;
 		layout->blocks.item[i].next = number;
-		if (next != MEM_NONE)
+		if (next != MEM_NONE) {
+			remove_head(layout, next);
 			layout->blocks.item[next].previous = number;
+		}
 		if (list(layout, number, err) < 0)
 			return NP_E_NOMEM;
 	}
@@ -778,8 +820,7 @@ static int release_whole(struct mem_layout *layout, uint32_t number, struct np_e
 	int rc = note_call(layout, block->address, block->size, false, err);
 
 	unlist(layout, number);
-	take_out(layout, number);
-	return rc;
+	return rc < 0 ? rc : take_out(layout, number, err);
 }
 
 typedef NP_VEC(struct mem_free) mem_frees;
@@ -946,6 +987,7 @@ static int unmap_pages(struct mem_layout *layout, uint32_t number, struct np_err
 	number = merge(layout, number);
 	/* A range without any page is given up. */
 	if (is_whole(&layout->blocks.item[number])) {
+		remove_head(layout, number);
 		drop_block(layout, number);
 		return NP_OK;
 	}

@@ -87,6 +87,7 @@ struct mem_layout {
 	struct mem_table vacant;   /* address → free block */
 	struct mem_order free;     /* by key, size, address */
 	struct mem_order unmapped; /* by key, address; size is not used */
+	struct mem_order heads;    /* first blocks of segments, by address alone */
 	uint64_t reserved;
 	uint64_t allocated;
 	uint64_t active;

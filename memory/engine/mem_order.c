@@ -141,6 +141,19 @@ struct mem_place mem_order_find(const struct mem_order *order, const struct mem_
 	return place;
 }
 
+const struct mem_free *mem_order_before(const struct mem_order *order, const struct mem_free *what)
+{
+	struct mem_place place = mem_order_find(order, what);
+
+	if (place.at == 0) {
+		if (place.run == 0)
+			return NULL;
+		place.run--;
+		place.at = order->runs.item[place.run]->count;
+	}
+	return &order->runs.item[place.run]->item[place.at - 1];
+}
+
 const struct mem_free *mem_order_at(const struct mem_order *order, struct mem_place place)
 {
 	return place.run < order->runs.count ? &order->runs.item[place.run]->item[place.at] : NULL;

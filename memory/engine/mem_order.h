@@ -38,6 +38,9 @@ void mem_order_remove(struct mem_order *order, const struct mem_free *entry);
 /* The first place whose entry is not less. */
 struct mem_place mem_order_find(const struct mem_order *order, const struct mem_free *what);
 
+/* The last entry that is less; NULL for none. */
+const struct mem_free *mem_order_before(const struct mem_order *order, const struct mem_free *what);
+
 /* What stands there; NULL behind the last. */
 const struct mem_free *mem_order_at(const struct mem_order *order, struct mem_place place);
 struct mem_place mem_order_next(const struct mem_order *order, struct mem_place place);
