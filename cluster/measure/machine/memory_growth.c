@@ -52,8 +52,8 @@ static int agree_over_halves(const struct np_point *points, size_t count, double
 int np_memory_growth_measure(const struct np_rank *rank, np_str component,
 			     struct np_memory_growth *ret, struct np_err *err)
 {
-	struct np_point *most = malloc((rank->steps.count + 1) * sizeof(*most));
-	struct np_point *least = malloc((rank->steps.count + 1) * sizeof(*least));
+	struct np_point *most = calloc(rank->steps.count + 1, sizeof(*most));
+	struct np_point *least = calloc(rank->steps.count + 1, sizeof(*least));
 	size_t count = 0;
 	double slope;
 	int rc = NP_OK;
