@@ -275,7 +275,7 @@ static int add_rank(struct type_times *times, size_t column, const struct np_ran
 		if (np_leaf_kind(share->leaf) == NP_LEAF_COMPUTE)
 			rc = add_time(times, column, np_leaf_of(share->leaf), share->ns, err);
 	}
-	for (size_t i = 0; i < times->type.count && steps > 0; i++)
+	for (size_t i = 0; i < times->type.count && steps > 0 && rc == NP_OK; i++)
 		times->time.item[i * times->width + column] /= (np_ns)steps;
 	return rc;
 }
