@@ -49,6 +49,9 @@ static bool type_is_number(enum np_column_type type)
 /* Searches row by row before a column of numbers is worth an order. */
 #define SEARCHES_BEFORE_ORDER 2
 
+/* Where few rows are left they are looked at one by one, until that is so many times all rows. */
+#define LOOKS_BEFORE_ORDER 8
+
 /* May this value be compared with the column without a conversion of SQLite's? */
 static bool comparable(enum adv_view_values values, const struct np_cell *value)
 {
@@ -208,6 +211,22 @@ static bool wants_order(struct adv_view *view, size_t column)
 	return false;
 }
 
+/*
+ * Few rows are looked at one by one sooner than all of them are put in order; but a join looks
+ * again and again.
+ */
+static bool looks_at_few(struct adv_view *view, size_t column, size_t rows)
+{
+	if (adv_view_order_there(view, column) || rows >= view->rows / 4)
+		return false;
+	if (!view->looked)
+		view->looked = calloc(view->column_count + 1, sizeof(*view->looked));
+	if (!view->looked || view->looked[column] / LOOKS_BEFORE_ORDER > view->rows)
+		return false;
+	view->looked[column] += rows;
+	return true;
+}
+
 static int keep_known(struct sql_condition *work, size_t column, bool known)
 {
 	struct adv_sql_selection *rows = work->rows;
@@ -253,9 +272,8 @@ static int compare(struct sql_condition *work, int test, size_t column, const st
 	const struct adv_view_order *order;
 	int rc;
 
-	/* Few rows are looked at one by one sooner than all of them are put in order. */
-	if (numbers && value->type == NP_CELL_INTEGER && !adv_view_order_there(view, column) &&
-	    work->rows->count < view->rows / 4)
+	if (numbers && value->type == NP_CELL_INTEGER &&
+	    looks_at_few(view, column, work->rows->count))
 		return compare_rows(work, test, column, value);
 	if (value->type == NP_CELL_NULL) {
 		work->rows->count = 0; /* nothing compares with it */
@@ -621,6 +639,46 @@ static bool is_first(const struct adv_view *view, int test, int column)
 				      adv_view_order_there(view, (size_t)column));
 }
 
+/* How many rows an order finds for a term by itself; SIZE_MAX where it does not. */
+static size_t rows_found(const struct adv_view *view, const char *term, sqlite3_value *argument)
+{
+	int column = read_column(term);
+	const struct adv_view_order *order;
+	struct np_cell value;
+	uint32_t from;
+	uint32_t to;
+
+	order = term[0] == TEST_EQUAL && column != ROWID
+			? adv_view_order_there(view, (size_t)column)
+			: NULL;
+	if (!order)
+		return SIZE_MAX;
+	value = number_value(view->columns[column].type, argument);
+	if (!comparable(order->values, &value))
+		return SIZE_MAX;
+	from = adv_view_order_search(view, (size_t)column, order, &value, false);
+	to = adv_view_order_search(view, (size_t)column, order, &value, true);
+	return from < to ? order->first[to] - order->first[from] : 0;
+}
+
+/* The term that leaves the fewest rows, of those that say so: what one leaves, others look at. */
+static size_t best_term(const struct adv_view *view, const char *text, size_t conditions,
+			sqlite3_value **argv)
+{
+	size_t best = SIZE_MAX;
+	size_t least = SIZE_MAX;
+
+	for (size_t i = 0; i < conditions && conditions > 1; i++) {
+		size_t rows = rows_found(view, text + i * TERM_LENGTH, argv[i]);
+
+		if (rows < least) {
+			least = rows;
+			best = i;
+		}
+	}
+	return best;
+}
+
 /* Sort by the columns at the end of the text, the last one first. */
 static int sort_rows(struct sql_condition *work, const char *text, size_t terms)
 {
@@ -650,6 +708,7 @@ int adv_sql_terms_apply(struct adv_sql *sql, struct adv_view *view, const char *
 	size_t terms = text ? strlen(text) / TERM_LENGTH : 0;
 	bool first[TERM_LIMIT] = { false };
 	size_t conditions = 0;
+	size_t best;
 	int rc = NP_OK;
 
 	*ret = (struct adv_sql_selection){ .count = view->rows };
@@ -658,12 +717,16 @@ int adv_sql_terms_apply(struct adv_sql *sql, struct adv_view *view, const char *
 
 		first[conditions++] = is_first(view, term[0], read_column(term));
 	}
+	best = best_term(view, text, conditions, argv);
+	if (best != SIZE_MAX)
+		rc = apply_condition(&work, TEST_EQUAL, read_column(text + best * TERM_LENGTH),
+				     argv[best]);
 	/* Once nothing is left, no condition brings anything back. */
 	for (size_t i = 0; i < 2 * conditions && rc == NP_OK && ret->count > 0; i++) {
 		size_t at = i % conditions;
 		const char *term = text + at * TERM_LENGTH;
 
-		if (first[at] == (i < conditions))
+		if (at != best && first[at] == (i < conditions))
 			rc = apply_condition(&work, term[0], read_column(term), argv[at]);
 	}
 	return rc == NP_OK ? sort_rows(&work, text, terms) : rc;

@@ -61,6 +61,7 @@ struct adv_view {
 	const struct adv_view_set *set; /* of which it is one; NULL: of none */
 	struct adv_view_order **orders; /* by column; see view_order.h */
 	unsigned char *searches;        /* by column: how often it was searched row by row */
+	size_t *looked; /* likewise: rows that were looked at one by one where few were left */
 };
 
 /* Make `rows` a view; it must outlive the view. Columns without any value are not known. */

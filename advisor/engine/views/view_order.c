@@ -26,8 +26,10 @@ void adv_view_orders_free(struct adv_view *view)
 		free_order(view->orders[i]);
 	free(view->orders);
 	free(view->searches);
+	free(view->looked);
 	view->orders = NULL;
 	view->searches = NULL;
+	view->looked = NULL;
 }
 
 /* One of the values of a column, while they are put in order. */

@@ -240,6 +240,54 @@ static void an_index_finds_what_a_scan_finds(void **state)
 	release(&t);
 }
 
+static size_t cells_read;
+static struct np_cell (*cell_of_rows)(const struct adv_view *view, size_t row, size_t column);
+
+static struct np_cell count_cell(const struct adv_view *view, size_t row, size_t column)
+{
+	cells_read++;
+	return cell_of_rows(view, row, column);
+}
+
+/* Cells that are looked at to join as many packets with their operators, of 16 for each rank. */
+static size_t cells_of_join(size_t count)
+{
+	static const char *const names[] = { "rank", "op", "transport" };
+	static const enum np_column_type types[] = { NP_INTEGER, NP_INTEGER, NP_TEXT };
+	struct table t = { .sql = NULL };
+	struct np_err err = NP_ERR_INIT;
+	char expected[24];
+
+	begin(&t, names, types, 3);
+	for (size_t i = 0; i < count; i++)
+		add(&t, (struct np_cell[]){ np_cell_integer((int64_t)i / 16),
+					    np_cell_integer((int64_t)i % 16),
+					    np_cell_text(i % 8 ? "SDMA" : "RDMA") });
+	adv_view_of_rows(&t.view, "t", &t.rows);
+	cell_of_rows = t.view.cell;
+	t.view.cell = count_cell;
+	t.sql = open_sql();
+	assert_ok(adv_sql_add_view(t.sql, &t.view, &err), err);
+	cells_read = 0;
+	(void)snprintf(expected, sizeof(expected), "%zu", count / 8);
+	assert_answer(t.sql,
+		      "SELECT count(*) FROM t a CROSS JOIN t b ON b.rank = a.rank AND b.op = a.op"
+		      " AND b.transport = 'RDMA'",
+		      expected);
+	release(&t);
+	return cells_read;
+}
+
+static void a_join_does_not_look_at_the_rows_of_all_ranks_for_each_row(void **state)
+{
+	size_t few = cells_of_join(2048);
+	size_t many = cells_of_join(8192);
+
+	(void)state;
+	assert_true(few > 0);
+	assert_in_range(many, few, 5 * few);
+}
+
 /* Rows with texts that repeat, some of them at several addresses. */
 static void fill_texts(struct table *t, uint64_t *random, size_t count)
 {
@@ -461,6 +509,7 @@ int main(void)
 		cmocka_unit_test(covered_time_is_that_of_counting_points),
 		cmocka_unit_test(shared_time_is_that_of_counting_points),
 		cmocka_unit_test(an_index_finds_what_a_scan_finds),
+		cmocka_unit_test(a_join_does_not_look_at_the_rows_of_all_ranks_for_each_row),
 		cmocka_unit_test(groups_and_orders_are_those_that_sqlite_makes),
 		cmocka_unit_test(repeated_sequences_are_given_once_at_their_full_length),
 		cmocka_unit_test(a_key_may_have_parts_and_breaks_a_source_of_their_own),
