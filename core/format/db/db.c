@@ -31,8 +31,9 @@
 struct np_db {
 	sqlite3 *handle;
 	int64_t steps_left;
-	sqlite3_stmt *has_table; /* asked many times: prepared once, or NULL */
-	char *path;              /* as the user knows it */
+	sqlite3_stmt *has_table;                  /* asked many times: prepared once, or NULL */
+	sqlite3_stmt *questions[NP_DB_QUESTIONS]; /* likewise */
+	char *path;                               /* as the user knows it */
 	char *file; /* the file behind it: SQLite keeps sidecars beside that, not beside a link */
 	struct db_copy copy;        /* made because of a sidecar */
 	struct np_windows *windows; /* of the tables that are being read: scan_window.h */
@@ -311,6 +312,8 @@ void np_db_close(struct np_db *db)
 	if (!db)
 		return;
 	(void)sqlite3_finalize(db->has_table);
+	for (size_t i = 0; i < NP_COUNT(db->questions); i++)
+		(void)sqlite3_finalize(db->questions[i]);
 	(void)sqlite3_close(db->handle);
 	np_db_copy_remove(&db->copy);
 	free(db->file);
@@ -372,6 +375,33 @@ bool np_db_has_table(struct np_db *db, const char *table)
 	(void)sqlite3_reset(db->has_table);
 	(void)sqlite3_clear_bindings(db->has_table);
 	return found;
+}
+
+int np_db_ask(struct np_db *db, enum np_db_question question, const char *table, sqlite3_stmt **ret)
+{
+	static const char *const sql[NP_DB_QUESTIONS] = {
+		[NP_DB_IS_TABLE] = "SELECT type = 'table', rootpage FROM sqlite_master"
+				   " WHERE type IN ('table', 'view') AND name = ?1",
+		[NP_DB_COLUMNS] = "SELECT cid, name, type, dflt_value, pk, hidden"
+				  " FROM pragma_table_xinfo(?1)",
+		[NP_DB_KEYS] = "SELECT count(*) FROM pragma_index_list(?1) WHERE origin = 'pk'",
+	};
+	sqlite3_stmt **statement = &db->questions[question];
+	int rc = *statement ? SQLITE_OK
+			    : sqlite3_prepare_v2(db->handle, sql[question], -1, statement, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_bind_text(*statement, 1, table, -1, SQLITE_STATIC);
+	*ret = *statement;
+	return rc;
+}
+
+void np_db_let_go(sqlite3_stmt **statement)
+{
+	if (!*statement)
+		return;
+	(void)sqlite3_reset(*statement);
+	(void)sqlite3_clear_bindings(*statement);
 }
 
 bool np_db_has_rows(struct np_db *db, const char *table)

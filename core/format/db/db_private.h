@@ -11,6 +11,22 @@
 /* The connection behind a database opened for reading. */
 sqlite3 *np_db_handle(struct np_db *db);
 
+/* What is asked of every table that is read. */
+enum np_db_question {
+	NP_DB_IS_TABLE, /* type = 'table', rootpage */
+	NP_DB_COLUMNS,  /* cid, name, type, dflt_value, pk, hidden */
+	NP_DB_KEYS,     /* how many indexes its primary key has */
+	NP_DB_QUESTIONS,
+};
+
+/*
+ * A statement about the table, prepared once; SQLite's code where it cannot be. It is let go
+ * before it is asked for again.
+ */
+int np_db_ask(struct np_db *db, enum np_db_question question, const char *table, sqlite3_stmt **ret)
+	NP_MUST_USE;
+void np_db_let_go(sqlite3_stmt **statement);
+
 /* The file the connection reads: the input itself, or the private copy made because of a sidecar.
  */
 const char *np_db_file(const struct np_db *db);

@@ -263,30 +263,20 @@ static int fail(struct np_scan *scan, int code, struct np_err *err)
 	return np_db_fail(np_db_handle(scan->db), code, np_db_path(scan->db), err);
 }
 
-static void finalize(sqlite3_stmt **statement)
+/* A statement about the table. */
+static int ask(struct np_scan *scan, enum np_db_question question, const struct table *table,
+	       sqlite3_stmt **ret, struct np_err *err)
 {
-	(void)sqlite3_finalize(*statement);
-}
+	int rc = np_db_ask(scan->db, question, table->name, ret);
 
-/* A statement about the table, whose name it takes as ?1. */
-static int ask(struct np_scan *scan, const char *sql, const struct table *table, sqlite3_stmt **ret,
-	       struct np_err *err)
-{
-	int rc = sqlite3_prepare_v2(np_db_handle(scan->db), sql, -1, ret, NULL);
-
-	if (rc == SQLITE_OK)
-		rc = sqlite3_bind_text(*ret, 1, table->name, -1, SQLITE_STATIC);
 	return rc == SQLITE_OK ? NP_OK : fail(scan, rc, err);
 }
 
 static int find_table(struct np_scan *scan, struct table *table, struct np_err *err)
 {
-	NP_CLEANUP(finalize) sqlite3_stmt *statement = NULL;
+	NP_CLEANUP(np_db_let_go) sqlite3_stmt *statement = NULL;
 	int64_t root;
-	int rc = ask(scan,
-		     "SELECT type = 'table', rootpage FROM sqlite_master"
-		     " WHERE type IN ('table', 'view') AND name = ?1",
-		     table, &statement, err);
+	int rc = ask(scan, NP_DB_IS_TABLE, table, &statement, err);
 
 	if (rc < 0)
 		return rc;
@@ -304,7 +294,7 @@ static int find_table(struct np_scan *scan, struct table *table, struct np_err *
 	return NP_OK;
 }
 
-/* Columns of pragma_table_xinfo as selected below. */
+/* Columns of NP_DB_COLUMNS. */
 enum {
 	INFO_CID,
 	INFO_NAME,
@@ -392,11 +382,9 @@ static void offer_column(struct np_scan_slot *slot, int *best, const char *names
 static int find_columns(struct np_scan *scan, struct table *table,
 			const struct np_scan_column *columns, struct np_err *err)
 {
-	NP_CLEANUP(finalize) sqlite3_stmt *info = NULL;
+	NP_CLEANUP(np_db_let_go) sqlite3_stmt *info = NULL;
 	int best[NP_SCAN_COLUMNS];
-	int rc = ask(scan,
-		     "SELECT cid, name, type, dflt_value, pk, hidden FROM pragma_table_xinfo(?1)",
-		     table, &info, err);
+	int rc = ask(scan, NP_DB_COLUMNS, table, &info, err);
 
 	if (rc < 0)
 		return rc;
@@ -424,13 +412,12 @@ static int find_columns(struct np_scan *scan, struct table *table,
  */
 static int find_rowid(struct np_scan *scan, struct table *table, struct np_err *err)
 {
-	NP_CLEANUP(finalize) sqlite3_stmt *statement = NULL;
+	NP_CLEANUP(np_db_let_go) sqlite3_stmt *statement = NULL;
 	int rc;
 
 	if (!table->plain || table->key_parts == 0)
 		return NP_OK;
-	rc = ask(scan, "SELECT count(*) FROM pragma_index_list(?1) WHERE origin = 'pk'", table,
-		 &statement, err);
+	rc = ask(scan, NP_DB_KEYS, table, &statement, err);
 	if (rc < 0)
 		return rc;
 	rc = sqlite3_step(statement);
