@@ -96,13 +96,14 @@ static int write_part(const struct np_common *common, const char *path,
 	return rc < 0 ? rc : np_write_file(path, np_part_write, job, err);
 }
 
-static void say_merged(const char *path, size_t inputs, size_t ranks, int64_t bytes)
+static int say_merged(const char *path, size_t inputs, size_t ranks, int64_t bytes)
 {
-	NP_CLEANUP(np_buf_release) struct np_buf text = NP_BUF_INIT;
+	struct np_buf text = NP_BUF_INIT;
 
 	np_say(&text, "{1}: {2} ranks of {3} inputs, {4}", NP_SAID_TEXT(path), NP_SAID_INT(ranks),
 	       NP_SAID_INT(inputs), NP_SAID_BYTES(bytes));
-	(void)fprintf(np_output_stream(), "%s\n", text.failed ? path : text.text);
+	np_buf_add_char(&text, '\n');
+	return np_output_release(&text);
 }
 
 static int merge(struct merge_options *options)
@@ -114,6 +115,7 @@ static int merge(struct merge_options *options)
 	size_t ranks = 0;
 	int64_t bytes = 0;
 	char *path;
+	int status = 0;
 	int rc;
 
 	common->from_summaries = true;
@@ -130,8 +132,10 @@ static int merge(struct merge_options *options)
 	if (run)
 		prepare_say_notes(common, &run->notes, NULL);
 	if (rc == NP_OK && !common->quiet && strcmp(path, "-") != 0)
-		say_merged(path, common->dirs.count, ranks, bytes);
+		status = say_merged(path, common->dirs.count, ranks, bytes);
 	free(path);
+	if (status != 0)
+		return status;
 	if (rc == NP_E_USAGE)
 		return np_cmd_usage(&np_cmd_merge, "%s", err.text);
 	return rc < 0 ? np_report(NP_EXIT_FAILED, "%s", err.text) : prepare_status(common, run);

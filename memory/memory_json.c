@@ -171,7 +171,7 @@ static void put_settings(struct np_jsonout *out, const struct mem_settings *sett
 	NP_CLEANUP(np_buf_release) struct np_buf name = NP_BUF_INIT;
 
 	mem_replay_name(settings, &name);
-	np_jsonout_text(out, "settings", name.text);
+	np_jsonout_made(out, "settings", &name);
 }
 
 static void put_whatif(struct np_jsonout *out, const struct memory_whatif *whatif)

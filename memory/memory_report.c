@@ -529,6 +529,7 @@ static void say_whatif(struct np_buf *buf, const struct mem_rank *result)
 	       NP_SAID_TEXT(name.text), NP_SAID_INT(whatif->found.calls_equal),
 	       NP_SAID_INT(whatif->found.calls), NP_SAID_INT(whatif->found.blocks_equal),
 	       NP_SAID_INT(whatif->found.blocks), NP_SAID_BYTES((int64_t)whatif->found.deviation));
+	buf->failed |= name.failed;
 	if (!whatif->wanted)
 		return;
 	if (whatif->now_known)
@@ -578,6 +579,7 @@ static void say_other_whatif(struct np_buf *buf, const struct memory_report *rep
 	np_say(buf, "on {1} {2} would lower peak reserved to {3}, by {4}\n", NP_SAID_TEXT(who.text),
 	       NP_SAID_TEXT(name.text), NP_SAID_BYTES((int64_t)most->replay.peak_reserved),
 	       NP_SAID_BYTES(most->gain));
+	buf->failed |= name.failed || who.failed;
 }
 
 static void put_number(struct np_grid *grid, int64_t number)

@@ -93,7 +93,7 @@ static void put_uri(struct np_jsonout *out, const char *path, size_t length)
 	}
 	if (names == 0)
 		np_buf_add(&uri, absolute ? "/" : ".");
-	np_jsonout_text(out, "uri", uri.text);
+	np_jsonout_made(out, "uri", &uri);
 	np_buf_release(&uri);
 }
 

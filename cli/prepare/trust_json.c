@@ -102,8 +102,8 @@ static void put_withheld_ranks(struct np_jsonout *out, const struct np_run *run)
 		np_buf_printf(&what, "verdict on rank %" PRId32, rank->id);
 		np_file_coverage_put(&reason, run->strings, each);
 		np_jsonout_object_line(out, NULL);
-		np_jsonout_text(out, "what", what.text);
-		np_jsonout_text(out, "reason", reason.text);
+		np_jsonout_made(out, "what", &what);
+		np_jsonout_made(out, "reason", &reason);
 		np_jsonout_text(out, "switch", NP_FILE_COVERAGE_CURE);
 		np_jsonout_end(out);
 	}

@@ -32,5 +32,5 @@ void put_said_json(struct np_jsonout *out, const char *sentence)
 		return;
 	np_lang_put_parts(&said, sentence);
 	if (strcmp(said.text, sentence) != 0)
-		np_jsonout_text(out, sentence, said.text);
+		np_jsonout_made(out, sentence, &said);
 }

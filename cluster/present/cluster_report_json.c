@@ -274,7 +274,7 @@ static void put_chain(struct np_jsonout *out, const struct cluster_report *repor
 		np_verdict_put_why(&why, report->analysis, explanation, i);
 		np_jsonout_object(out, NULL);
 		np_jsonout_integer(out, "rank", ranks[link->rank]->id);
-		np_jsonout_text(out, "why", why.text);
+		np_jsonout_made(out, "why", &why);
 		put_group(out, report, link->communicator);
 		np_jsonout_array(out, "waiters");
 		for (size_t j = 0; j < waiters->list.count; j++)

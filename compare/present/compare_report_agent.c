@@ -19,7 +19,7 @@ void compare_answer(const struct compare_report *report, const char *workbook, c
 	compare_put_verdict(&verdict, report);
 	(void)np_lang_set(lang);
 	np_jsonout_text(out, "xlsx_path", workbook);
-	np_jsonout_text(out, "verdict", verdict.text);
+	np_jsonout_made(out, "verdict", &verdict);
 	np_jsonout_object_line(out, "step_ns");
 	np_jsonout_integer(out, "base", report->comparison->step.ns[CMP_BASE]);
 	np_jsonout_integer(out, "new", report->comparison->step.ns[CMP_NEW]);

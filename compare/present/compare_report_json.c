@@ -255,7 +255,7 @@ static void put_causes(struct np_jsonout *out, const struct compare_report *repo
 	lang = np_lang_set(NP_LANG_EN);
 	compare_put_verdict(&verdict, report);
 	(void)np_lang_set(lang);
-	np_jsonout_text(out, "verdict", verdict.text);
+	np_jsonout_made(out, "verdict", &verdict);
 	np_jsonout_array(out, "causes");
 	for (size_t i = 0; i < comparison->causes.count; i++) {
 		const struct cmp_cause *cause = &comparison->causes.item[i];
@@ -342,7 +342,7 @@ static void put_said(struct np_jsonout *out, const struct compare_report *report
 	compare_put_verdict(&said, report);
 	np_jsonout_object(out, "said");
 	if (strcmp(verdict.text, said.text) != 0)
-		np_jsonout_text(out, verdict.text, said.text);
+		np_jsonout_made(out, verdict.text, &said);
 	for (size_t i = 0; i < comparison->causes.count; i++)
 		put_said_json(out, comparison->causes.item[i].text);
 	for (size_t i = 0; i < comparison->warnings.list.count; i++)

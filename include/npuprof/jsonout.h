@@ -58,6 +58,9 @@ void np_jsonout_integer(struct np_jsonout *out, const char *key, int64_t value);
 void np_jsonout_real(struct np_jsonout *out, const char *key, double value);
 void np_jsonout_text(struct np_jsonout *out, const char *key, const char *text);
 
+/* A text that was put together: where memory ran out for it, the document fails. */
+void np_jsonout_made(struct np_jsonout *out, const char *key, const struct np_buf *text);
+
 /* In a larger unit: a real number. */
 void np_jsonout_scaled(struct np_jsonout *out, const char *key, int64_t value, double unit);
 

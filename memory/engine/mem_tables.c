@@ -120,6 +120,8 @@ static void add_whatif(struct rows_job *job, const struct mem_rank *rank)
 		if (one->withheld)
 			continue;
 		mem_replay_name(&one->replay.settings, &name);
+		if (job->rc == NP_OK)
+			job->rc = np_buf_check(&name, job->err);
 		ADD_ROW(job, &job->memory->whatif,
 			{ job->of, keep(job, name.text), (int64_t)one->replay.peak_reserved,
 			  (int64_t)one->error, one->gain, (int64_t)one->replay.grown });

@@ -240,6 +240,12 @@ void np_jsonout_text(struct np_jsonout *out, const char *key, const char *text)
 		np_jsonout_bytes(out, key, text, strlen(text));
 }
 
+void np_jsonout_made(struct np_jsonout *out, const char *key, const struct np_buf *text)
+{
+	np_jsonout_text(out, key, text->text);
+	out->buf.failed |= text->failed;
+}
+
 void np_jsonout_bytes(struct np_jsonout *out, const char *key, const char *text, size_t length)
 {
 	begin_value(out, key);

@@ -223,6 +223,16 @@ static void a_stream_gets_everything_and_the_buffer_stays_small(void **state)
 	free(text);
 }
 
+static void a_text_that_found_no_memory_fails_the_document(void **state)
+{
+	struct np_buf half = { .text = np_buf_empty, .failed = true };
+	struct np_jsonout *out = *state;
+	struct np_err err = NP_ERR_INIT;
+
+	np_jsonout_made(out, NULL, &half);
+	assert_int_equal(np_jsonout_finish(out, &err), NP_E_NOMEM);
+}
+
 static void a_full_disk_is_reported_at_the_end(void **state)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -325,6 +335,7 @@ int main(void)
 		JSONOUT_TEST(a_table_is_a_member_with_an_object_for_each_row),
 		JSONOUT_TEST(fields_choose_order_and_rename_columns_of_a_table),
 		cmocka_unit_test(a_stream_gets_everything_and_the_buffer_stays_small),
+		JSONOUT_TEST(a_text_that_found_no_memory_fails_the_document),
 		cmocka_unit_test(a_full_disk_is_reported_at_the_end),
 	};
 
