@@ -41,7 +41,10 @@ enum np_share_kind {
 /* "rank", "stage", "optype" */
 const char *np_share_kind_name(enum np_share_kind kind);
 
-/* What of the loss is gone if only this is even. Shares need not sum to 1. */
+/*
+ * What of the loss is gone if only this is even. Shares need not sum to 1. A rank is its
+ * worker: all of a tensor parallel group that take as long as it, of which none alone gains.
+ */
 struct np_balance_share {
 	enum np_share_kind kind;
 	int32_t number; /* of the rank or stage */

@@ -5,11 +5,13 @@
 
 #include "balance_model.h"
 
+#include "npuprof/order.h"
 #include "npuprof/rank.h"
 #include "npuprof/run.h"
 #include "npuprof/workers.h"
 
 #include <math.h>
+#include <strings.h>
 
 const char *np_share_kind_name(enum np_share_kind kind)
 {
@@ -41,12 +43,20 @@ struct batch {
 	size_t kernels;
 };
 
+/* A rank, first, and those that do the same as it, and as long. */
+struct bal_worker {
+	uint32_t ranks[TRIED_RANKS];
+	size_t count;
+};
+
 struct trying {
 	struct np_bal *bal;
 	const struct bal_program *program;
 	struct np_balance *balance;
 	NP_VEC(struct np_balance_share) list;
 	NP_VEC(struct batch) batches;
+	struct bal_worker workers[TRIED_RANKS];
+	size_t worker_count;
 	double *steps;         /* by the list */
 	struct np_err *errors; /* by batch */
 };
@@ -76,6 +86,81 @@ static int try(struct trying *trying, enum np_share_kind kind, int32_t number, n
 	return NP_OK;
 }
 
+/* --- workers ------------------------------------------------------------------------------------
+ */
+
+/* Ranks of a tensor parallel group are this near to each other in what they compute. */
+#define AS_LONG 0.1
+
+static bool has_member(const int32_t *members, size_t count, int32_t id)
+{
+	size_t at = np_lower_bound(i, (size_t)0, count, members[i] >= id);
+
+	return at < count && members[at] == id;
+}
+
+/* Do they share the work of a micro-batch, and not the micro-batches? */
+static bool is_tensor_parallel(const struct np_bal *bal, const struct np_communicator *each)
+{
+	const char *name = np_run_text(bal->align->run, each->pg_name);
+
+	return name && strncasecmp(name, "tp", 2) == 0;
+}
+
+/*
+ * The worker of the rule is all of a tensor parallel group: ranks of one stage that meet in
+ * such a group, or, where nothing was recorded of it, in none but those of several stages.
+ */
+static bool are_one_worker(const struct np_bal *bal, uint32_t a, uint32_t b)
+{
+	const struct np_run *run = bal->align->run;
+	int32_t ids[] = { run->ranks[a]->id, run->ranks[b]->id };
+	int32_t stage = bal->stage_of[a];
+	bool apart = false;
+
+	if (stage < 0 || bal->stage_of[b] != stage)
+		return false;
+	for (size_t i = 0; i < bal->cluster->communicators.count; i++) {
+		const struct np_communicator *each = &bal->cluster->communicators.item[i];
+		size_t first;
+		size_t last;
+
+		if (!has_member(each->observed, each->observed_count, ids[0]) ||
+		    !has_member(each->observed, each->observed_count, ids[1]))
+			continue;
+		if (is_tensor_parallel(bal, each))
+			return true;
+		first = np_run_index(run, each->observed[0]);
+		last = np_run_index(run, each->observed[each->observed_count - 1]);
+		apart |= bal->stage_of[first] == stage && bal->stage_of[last] == stage;
+	}
+	return !apart;
+}
+
+static void add_worker(struct trying *trying, const struct candidate *ranks, size_t count,
+		       size_t index)
+{
+	struct bal_worker *worker = &trying->workers[trying->worker_count++];
+	double own = ranks[index].excess;
+
+	worker->ranks[worker->count++] = ranks[index].index;
+	for (size_t i = 0; i < count && own > 0; i++) {
+		if (i != index && fabs(ranks[i].excess - own) <= AS_LONG * own &&
+		    trying->bal->align->run->ranks[ranks[i].index] &&
+		    are_one_worker(trying->bal, ranks[index].index, ranks[i].index))
+			worker->ranks[worker->count++] = ranks[i].index;
+	}
+}
+
+static const struct bal_worker *worker_of(const struct trying *trying, uint32_t rank)
+{
+	size_t i = 0;
+
+	while (i + 1 < trying->worker_count && trying->workers[i].ranks[0] != rank)
+		i++;
+	return &trying->workers[i];
+}
+
 /* The index of the rank in the run stands for its id until all is done. */
 static int try_ranks(struct trying *trying)
 {
@@ -95,8 +180,11 @@ static int try_ranks(struct trying *trying)
 	}
 	qsort(ranks, count, sizeof(*ranks), by_excess);
 	for (size_t i = 0; i < count && i < TRIED_RANKS && rc == NP_OK; i++) {
-		if (bal->align->run->ranks[ranks[i].index])
-			rc = try(trying, NP_SHARE_RANK, (int32_t)ranks[i].index, NP_STR_NONE);
+		if (!bal->align->run->ranks[ranks[i].index])
+			continue;
+		rc = try(trying, NP_SHARE_RANK, (int32_t)ranks[i].index, NP_STR_NONE);
+		if (rc == NP_OK)
+			add_worker(trying, ranks, count < TRIED_RANKS ? count : TRIED_RANKS, i);
 	}
 	free(ranks);
 	return rc;
@@ -213,7 +301,7 @@ static int make_batches(struct trying *trying)
 	return NP_OK;
 }
 
-static struct bal_lane lane_of(const struct np_balance_share *share)
+static struct bal_lane lane_of(const struct trying *trying, const struct np_balance_share *share)
 {
 	static const enum bal_what kinds[] = {
 		[NP_SHARE_RANK] = BAL_EVEN_RANK,
@@ -221,10 +309,18 @@ static struct bal_lane lane_of(const struct np_balance_share *share)
 		[NP_SHARE_OPTYPE] = BAL_EVEN_TRANSFERS,
 	};
 
-	return (struct bal_lane){ .what = is_of_kernels(share) ? BAL_EVEN_KERNELS
-							       : kinds[share->kind],
-				  .number = (uint32_t)share->number,
-				  .type = share->type };
+	struct bal_lane lane = { .what = is_of_kernels(share) ? BAL_EVEN_KERNELS
+							      : kinds[share->kind],
+				 .number = (uint32_t)share->number,
+				 .type = share->type };
+
+	if (share->kind == NP_SHARE_RANK) {
+		const struct bal_worker *worker = worker_of(trying, (uint32_t)share->number);
+
+		lane.ranks = worker->ranks;
+		lane.rank_count = worker->count;
+	}
+	return lane;
 }
 
 static void run_batch(void *context, size_t index)
@@ -234,7 +330,7 @@ static void run_batch(void *context, size_t index)
 	struct bal_lane lanes[BAL_LANES];
 
 	for (size_t i = 0; i < batch->count; i++)
-		lanes[i] = lane_of(&trying->list.item[batch->shares[i]]);
+		lanes[i] = lane_of(trying, &trying->list.item[batch->shares[i]]);
 	/* A failure stays in the list. */
 	(void)!bal_run(trying->bal, trying->program, lanes, batch->count, &trying->errors[index]);
 	for (size_t i = 0; i < batch->count; i++)

@@ -202,10 +202,12 @@ enum bal_what {
 /* A scenario, one of several that run side by side. */
 struct bal_lane {
 	enum bal_what what;
-	uint32_t number; /* rank in the run, stage, or index of the type of kernels */
-	np_str type;     /* of transfers */
-	double step;     /* the mean that comes out … */
-	size_t steps;    /* … of so many */
+	uint32_t number;       /* stage, or index of the type of kernels */
+	const uint32_t *ranks; /* indexes in the run */
+	size_t rank_count;
+	np_str type;  /* of transfers */
+	double step;  /* the mean that comes out … */
+	size_t steps; /* … of so many */
 };
 
 #define BAL_LANES 8

@@ -123,13 +123,22 @@ static int see_kernels(struct bal_running *run, size_t lane)
 	return rc;
 }
 
+static bool is_of_ranks(const struct bal_lane *lane, uint32_t rank)
+{
+	for (size_t i = 0; i < lane->rank_count; i++) {
+		if (lane->ranks[i] == rank)
+			return true;
+	}
+	return false;
+}
+
 static bool is_even(const struct bal_lane *lane, const struct bal_cell *cell)
 {
 	switch (lane->what) {
 	case BAL_EVEN:
 		return true;
 	case BAL_EVEN_RANK:
-		return cell->rank == lane->number;
+		return is_of_ranks(lane, cell->rank);
 	case BAL_EVEN_STAGE:
 		return cell->stage == lane->number;
 	case BAL_AS_IT_WAS:
