@@ -445,7 +445,9 @@ class Rank:
                 "Communication Bandwidth Info": {},
             }
         with open(os.path.join(where, "kernel_details.csv"), "w", encoding="utf-8") as file:
-            file.write("\n".join([KERNEL_COLUMNS] + [line for _, line in sorted(lines)]) + "\n")
+            rows = [KERNEL_COLUMNS] + [line for _, line in sorted(lines)]
+            # Without steps the column is not there.
+            file.write("\n".join(rows if self.variant["marks"] else [row.split(",", 1)[1] for row in rows]) + "\n")
         with open(os.path.join(where, "communication.json"), "w", encoding="utf-8") as file:
             json.dump(steps, file)
 

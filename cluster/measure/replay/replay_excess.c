@@ -45,7 +45,7 @@ struct excess_placing {
 #define MOST_PLACES 1.25
 
 /* So much of it is elsewhere than if all of the step took longer alike. */
-#define ELSEWHERE 0.1
+#define ELSEWHERE 0.2
 
 static bool computes(const struct np_replay_mark *mark)
 {

@@ -106,7 +106,8 @@ FOR_LANES void begin_step(struct replay_state *state, const struct np_replay_mar
 	np_ns *time = &state->time[rank * lanes];
 
 	for (size_t i = 0; i < lanes; i++) {
-		const float *factor = state->scenarios[i]->work
+		/* Time that was not captured is as it was in all scenarios. */
+		const float *factor = state->scenarios[i]->work && mark->room != BEGIN_GAP
 					      ? state->scenarios[i]->work[mark->cell]
 					      : as_it_was;
 

@@ -72,6 +72,39 @@ static int32_t position(const struct np_run *run, const struct np_rank *rank, co
 	return -1;
 }
 
+static bool same_members(const struct np_group *a, const struct np_group *b)
+{
+	return a->member_count == b->member_count &&
+	       memcmp(a->members, b->members, a->member_count * sizeof(*a->members)) == 0;
+}
+
+static bool has_pieces(const struct np_run *run, const struct np_rank *rank, const char *pg_name)
+{
+	const struct np_group *first = NULL;
+
+	for (size_t i = 0; i < rank->groups.count; i++) {
+		const struct np_group *group = &rank->groups.item[i];
+		const char *name = np_run_text(run, group->pg_name);
+
+		if (!name || strcasecmp(name, pg_name) != 0 || group->member_count == 0)
+			continue;
+		if (first && !same_members(first, group))
+			return true;
+		first = group;
+	}
+	return false;
+}
+
+/* Are pipelines in pieces, as of a communicator for each two stages? Their members say no stage. */
+static bool any_pieces(const struct np_run *run)
+{
+	for (size_t i = 0; i < run->sources.count; i++) {
+		if (run->ranks[i] && has_pieces(run, run->ranks[i], "pp"))
+			return true;
+	}
+	return false;
+}
+
 static void prefer(int32_t *place, int32_t listed)
 {
 	if (listed >= 0)
@@ -83,7 +116,7 @@ static void prefer(int32_t *place, int32_t listed)
  * the name of the capture says is the last source.
  */
 static struct np_coordinates place(const struct np_run *run, size_t index,
-				   const struct np_parallel *parallel)
+				   const struct np_parallel *parallel, bool pieces)
 {
 	const struct np_named_place *named = &run->sources.item[index].place;
 	const struct np_rank *rank = run->ranks[index];
@@ -99,7 +132,8 @@ static struct np_coordinates place(const struct np_run *run, size_t index,
 	prefer(&at.tp, position(run, rank, "tp"));
 	prefer(&at.cp, position(run, rank, "cp"));
 	prefer(&at.dp, position(run, rank, "dp"));
-	prefer(&at.pp, position(run, rank, "pp"));
+	if (!pieces)
+		prefer(&at.pp, position(run, rank, "pp"));
 	prefer(&at.ep, position(run, rank, "ep"));
 	prefer(&at.ep, position(run, rank, "exp"));
 	return at;
@@ -108,6 +142,7 @@ static struct np_coordinates place(const struct np_run *run, size_t index,
 int np_cluster_find_places(struct np_cluster *cluster, struct np_err *err)
 {
 	const struct np_run *run = cluster->run;
+	bool pieces = any_pieces(run);
 
 	cluster->coordinates =
 		np_arena_array(cluster->arena, run->sources.count, sizeof(*cluster->coordinates));
@@ -115,7 +150,7 @@ int np_cluster_find_places(struct np_cluster *cluster, struct np_err *err)
 		return np_fail_nomem(err, "places of ranks");
 	for (size_t i = 0; i < run->sources.count; i++) {
 		cluster->coordinates[i] =
-			run->ranks[i] ? place(run, i, &cluster->parallel) : nowhere;
+			run->ranks[i] ? place(run, i, &cluster->parallel, pieces) : nowhere;
 	}
 	return NP_OK;
 }

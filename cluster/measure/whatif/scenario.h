@@ -101,6 +101,7 @@ int scenario_stage_ratios(const struct np_replay *replay, double *ret, struct np
 
 /* Why a stage takes longer than others. */
 struct stage_kernels {
+	bool longer;   /* most of its ranks do, and not a few of them */
 	bool split;    /* it has more, or other, kernels than they have */
 	double slower; /* its kernels take so many times as long; NaN where they were not counted */
 };

@@ -361,7 +361,7 @@ static int repair_stage(const struct np_whatif_input *input, const struct np_fix
 	rc = scenario_stage_kernels(replay, (int32_t)stage, &kernels, err);
 	if (rc == NP_OK)
 		rc = scenario_add_means(replay, NULL, &list, err);
-	if (rc == NP_OK)
+	if (rc == NP_OK && kernels.longer)
 		rc = kernels.split ? even_out(replay, &list, (int32_t)stage, scenario, err)
 				   : speed_up(replay, &list, (int32_t)stage, kernels.slower,
 					      scenario, err);

@@ -289,6 +289,9 @@ int scenario_stage_ratios(const struct np_replay *replay, double *ret, struct np
 /* So far counts of kernels may be apart and still be the same. */
 #define SAME_COUNT 0.02
 
+/* So many times as long as others a stage takes that is one to be repaired. */
+#define LONGER 1.01
+
 /* Kernels of so much of a stage's time say how fast all of them are. */
 #define SAYS_SPEED 0.1
 
@@ -405,14 +408,34 @@ static int kernel_ratio(const struct np_replay *replay, int32_t stage, bool *ret
 	return rc;
 }
 
+/* What a rank of the stage, or of all others, computes in a step: of a few slow ones it is not. */
+static double typical_of(const struct np_replay *replay, int32_t stage, bool own, double *values)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < replay->cells.count; i++) {
+		const struct np_replay_cell *cell = &replay->cells.item[i];
+
+		if (cell->timed && (replay->stages[cell->rank] == stage) == own)
+			values[count++] = (double)cell->work[NP_WORK_COMPUTE];
+	}
+	return count > 0 ? np_median(values, count) : 0;
+}
+
 int scenario_stage_kernels(const struct np_replay *replay, int32_t stage, struct stage_kernels *ret,
 			   struct np_err *err)
 {
-	double own = mean_of(replay, NULL, stage, true);
-	double others = mean_of(replay, NULL, stage, false);
+	double *values = malloc((replay->cells.count + 1) * sizeof(*values));
+	double own = values ? typical_of(replay, stage, true, values) : 0;
+	double others = values ? typical_of(replay, stage, false, values) : 0;
 	bool counted;
-	int rc = kernel_ratio(replay, stage, &counted, &ret->slower, err);
+	int rc;
 
+	free(values);
+	if (!values)
+		return np_fail_nomem(err, "stages");
+	rc = kernel_ratio(replay, stage, &counted, &ret->slower, err);
+	ret->longer = own > LONGER * others;
 	/* As many kernels as it has, each as fast as those of the others. */
 	ret->split = rc == NP_OK && counted && own > others &&
 		     own / ret->slower - others > BY_KERNELS * (own - others);
