@@ -618,7 +618,7 @@ struct action {
 	int (*show)(const struct history_options *options, struct history_report *report,
 		    struct np_err *err);
 	const char *figure; /* that it is about by default; NULL: about none */
-	bool selects;       /* only runs of one job */
+	bool selects;       /* only runs of one job and one size */
 };
 
 static const struct action actions[] = {
@@ -634,9 +634,11 @@ static int look(const struct history_options *options, const struct action *acti
 	const struct hist_choice choice = { .job = options->job,
 					    .labels = options->labels.item,
 					    .label_count = options->labels.count,
-					    .last = options->last };
+					    .last = options->last,
+					    .all = !action->selects };
 	struct hist_selection selection = { 0 };
 	struct history_report report = { .store_path = options->store,
+					 .listed = &selection,
 					 .figure =
 						 options->figure ? options->figure : action->figure,
 					 .width = np_output_width(stdout),
@@ -644,10 +646,11 @@ static int look(const struct history_options *options, const struct action *acti
 	int rc = hist_store_read(options->store, &store, err);
 
 	report.store = store;
-	if (rc == NP_OK && action->selects) {
+	/* A store without runs is an empty list. */
+	if (rc == NP_OK && (action->selects || store->runs.count > 0))
 		rc = hist_select(store, &choice, &selection, err);
+	if (action->selects)
 		report.selection = &selection;
-	}
 	if (rc == NP_OK)
 		rc = action->show(options, &report, err);
 	hist_selection_release(&selection);
@@ -734,11 +737,58 @@ static int take_dirs(struct history_options *options)
 		       : 0;
 }
 
+/* Is a name among words, each between spaces? */
+static bool is_among(const char *name, const char *words)
+{
+	size_t length = strlen(name);
+
+	for (const char *at = words; (at = strstr(at, name)) != NULL; at += length) {
+		if (at[-1] == ' ' && at[length] == ' ')
+			return true;
+	}
+	return false;
+}
+
+/* What an action would not heed is no option of it: who prunes one job must not lose the others. */
+static int check_options(const struct history_options *options)
+{
+	const char *name = options->words.item[0];
+	const struct {
+		const char *option;
+		bool given;
+		const char *actions;
+	} rows[] = {
+		{ "--figure", options->figure != NULL, " trend effects " },
+		{ "--fail-on", options->fail_on != NULL, " judge " },
+		{ "--keep", options->keep != 0, " prune " },
+		{ "--frequency", options->frequency, " add " },
+		{ "--last", options->last != 0, " list trend effects advise export " },
+		{ "--job", options->job != NULL, " add list trend effects advise judge export " },
+		{ "--label", options->labels.count > 0,
+		  " add list trend effects advise judge export " },
+	};
+
+	if (!is_among(name, " add list trend effects advise judge remove prune export "))
+		return np_cmd_usage(&np_cmd_history,
+				    "unknown action '%s'; it is one of add, list, trend, effects, "
+				    "advise, judge, remove, prune or export",
+				    name);
+	for (size_t i = 0; i < NP_COUNT(rows); i++) {
+		if (rows[i].given && !is_among(name, rows[i].actions))
+			return np_cmd_usage(&np_cmd_history, "history %s does not take %s", name,
+					    rows[i].option);
+	}
+	return 0;
+}
+
 static int history(struct history_options *options)
 {
 	const char *name = options->words.item[0];
-	int status = take_dirs(options);
+	const struct action *action = actions;
+	int status = check_options(options);
 
+	if (status == 0)
+		status = take_dirs(options);
 	if (status != 0)
 		return status;
 	options->store = hist_store_path(options->store);
@@ -756,14 +806,10 @@ static int history(struct history_options *options)
 		return prune(options);
 	if (strcmp(name, "remove") == 0)
 		return remove_runs(options);
-	for (size_t i = 0; i < NP_COUNT(actions); i++) {
-		if (strcmp(actions[i].name, name) == 0)
-			return run_look(options, &actions[i]);
-	}
-	return np_cmd_usage(&np_cmd_history,
-			    "unknown action '%s'; it is one of add, list, trend, effects, advise, "
-			    "judge, remove, prune or export",
-			    name);
+	/* It is one of them: check_options() knows all. */
+	while (strcmp(action->name, name) != 0)
+		action++;
+	return run_look(options, action);
 }
 
 static int cmd_history(int argc, const char *const *argv)

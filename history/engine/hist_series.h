@@ -13,6 +13,7 @@ struct hist_choice {
 	size_t label_count;
 	int64_t last;                /* the newest so many; 0: all */
 	const struct hist_run *like; /* runs of the size of this one; NULL: of the newest */
+	bool all;                    /* of every size, and of every job where none is named */
 };
 
 /*

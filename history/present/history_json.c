@@ -130,11 +130,12 @@ int history_json_list(const struct history_report *report, bool whole, void *str
 
 	begin(&out, report, whole ? "export" : "list", stream);
 	np_jsonout_array(&out, "runs");
-	for (size_t i = 0; i < store->runs.count; i++) {
-		const struct hist_run *run = &store->runs.item[i];
+	for (size_t i = 0; i < report->listed->runs.count; i++) {
+		uint32_t index = report->listed->runs.item[i];
+		const struct hist_run *run = &store->runs.item[index];
 
 		np_jsonout_object(&out, NULL);
-		put_run(&out, report, i);
+		put_run(&out, report, index);
 		np_jsonout_text(&out, "fingerprint", hist_text(store, run->fingerprint));
 		np_jsonout_text(&out, "job", hist_text(store, run->job));
 		np_jsonout_text(&out, "dir", hist_text(store, run->dir));
@@ -150,8 +151,8 @@ int history_json_list(const struct history_report *report, bool whole, void *str
 		np_jsonout_text(&out, "verdict_what", hist_text(store, run->what));
 		np_jsonout_text(&out, "verdict_text", hist_text(store, run->sentence));
 		if (whole) {
-			put_trust(&out, store, i);
-			put_figures(&out, store, i);
+			put_trust(&out, store, index);
+			put_figures(&out, store, index);
 			put_ranks(&out, store, run);
 		}
 		np_jsonout_end(&out);
@@ -341,9 +342,19 @@ int history_json_judgement(const struct history_report *report, const char *run,
 
 /* --- CSV ------------------------------------------------------------------------------------- */
 
+static bool is_listed(const struct history_report *report, uint32_t run)
+{
+	for (size_t i = 0; i < report->listed->runs.count; i++) {
+		if (report->listed->runs.item[i] == run)
+			return true;
+	}
+	return false;
+}
+
 static int produce_figures(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct hist_store *store = model;
+	const struct history_report *report = model;
+	const struct hist_store *store = report->store;
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < store->figures.count && rc == NP_OK; i++) {
@@ -357,14 +368,16 @@ static int produce_figures(const void *model, struct np_sink *sink, struct np_er
 			np_cell_integer(one->time),
 		};
 
-		rc = np_sink_row(sink, cells, err);
+		if (is_listed(report, one->run))
+			rc = np_sink_row(sink, cells, err);
 	}
 	return rc;
 }
 
 static int produce_ranks(const void *model, struct np_sink *sink, struct np_err *err)
 {
-	const struct hist_store *store = model;
+	const struct history_report *report = model;
+	const struct hist_store *store = report->store;
 	int rc = NP_OK;
 
 	for (size_t i = 0; i < store->ranks.count && rc == NP_OK; i++) {
@@ -387,7 +400,8 @@ static int produce_ranks(const void *model, struct np_sink *sink, struct np_err 
 			np_cell_real(one->mhz),
 		};
 
-		rc = np_sink_row(sink, cells, err);
+		if (is_listed(report, one->run))
+			rc = np_sink_row(sink, cells, err);
 	}
 	return rc;
 }
@@ -432,10 +446,10 @@ static const struct np_relation ranks_relation = {
 
 int history_csv_figures(const struct history_report *report, void *stream, struct np_err *err)
 {
-	return np_csv_write(&figures_relation, report->store, stream, err);
+	return np_csv_write(&figures_relation, report, stream, err);
 }
 
 int history_csv_ranks(const struct history_report *report, void *stream, struct np_err *err)
 {
-	return np_csv_write(&ranks_relation, report->store, stream, err);
+	return np_csv_write(&ranks_relation, report, stream, err);
 }

@@ -19,6 +19,7 @@ struct history_report {
 	const char *store_path;
 	const struct hist_store *store;
 	const struct hist_selection *selection;
+	const struct hist_selection *listed; /* runs of a list or an export */
 	const char *figure;
 	size_t width;
 	bool color;

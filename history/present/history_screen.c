@@ -140,8 +140,9 @@ int history_show_list(const struct history_report *report, struct np_buf *buf, s
 	section->grid = np_grid_new(columns, NP_COUNT(columns));
 	if (!section->grid)
 		return np_fail_nomem(err, "the list");
-	for (size_t i = 0; i < report->store->runs.count; i++) {
-		const struct hist_run *run = &report->store->runs.item[i];
+	for (size_t i = 0; i < report->listed->runs.count; i++) {
+		uint32_t index = report->listed->runs.item[i];
+		const struct hist_run *run = &report->store->runs.item[index];
 		const char *what = hist_text(report->store, run->what);
 		const char *kind = hist_text(report->store, run->verdict);
 
@@ -151,7 +152,7 @@ int history_show_list(const struct history_report *report, struct np_buf *buf, s
 		np_grid_printf(section->grid, "%lld", (long long)run->ranks);
 		np_grid_duration(section->grid, run->step);
 		np_grid_cell(section->grid, what ? what : kind ? kind : "?");
-		labels_cell(section->grid, report->store, i);
+		labels_cell(section->grid, report->store, index);
 	}
 	return write_page(report, &page, buf, err);
 }

@@ -97,6 +97,19 @@ expect_exit 0
 expect_equal "$(wc -l <stdout)" 9
 expect_equal "$(head -n 1 stdout)" 'run,captured_ns,job,rank,host,device,stage,step_ns,computing_ns,wait_ns,transfer_ns,idle_ns,charge_ns,mhz'
 
+run "$npuprof" history list --store runs.db --job other
+expect_stdout_lacks 'rank:2  commit'
+expect_equal "$(grep -c ' other ' stdout)$(grep -c ' default ' stdout)" 10
+run "$npuprof" history list --store runs.db --label commit=1f3a -f json
+expect_equal "$(sqlite3 :memory: "SELECT group_concat(value ->> 'run') FROM json_each(readfile('stdout'), '$.runs')")" 1
+run "$npuprof" history export --store runs.db --last 1 -f csv
+expect_equal "$(wc -l <stdout)" 5
+run "$npuprof" history list --store runs.db --last 1 -f csv
+expect_equal "$(cut -d, -f1 stdout | sort -u | wc -l)" 2
+run "$npuprof" history list --store runs.db --job nobody
+expect_exit 1
+expect_stderr_has 'no run of the history fits; its jobs are: default, other'
+
 behaviour 'a change of the step is found at its run, with its label'
 # Twenty runs of one that was analysed, the last eight 5 % longer; the store is plain SQLite.
 for i in {3..22}; do
@@ -308,6 +321,12 @@ expect_stderr_has "--label 'nothing' is not NAME=VALUE"
 run "$npuprof" history trend one --store runs.db
 expect_exit 2
 expect_stderr_has "only add and judge take a directory, not 'one'"
+for words in 'prune --keep 1 --job other' 'remove 1 --label a=b' 'trend --fail-on step>2%' 'list --figure step' 'judge one --last 3' 'trend --keep 2'; do
+	# shellcheck disable=SC2086
+	run "$npuprof" history $words --store runs.db
+	expect_exit 2
+	expect_stderr_has 'does not take --'
+done
 run "$npuprof" history dance --store runs.db
 expect_exit 2
 expect_stderr_has "unknown action 'dance'"
