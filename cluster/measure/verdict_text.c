@@ -441,10 +441,19 @@ static void put_nobody(struct np_buf *buf, const struct np_analysis *analysis,
 		       NP_SAID_SHARE(analysis->breakdown.parts[NP_WHERE_WAIT].share));
 	} else if (verdict->first != UINT32_MAX) {
 		np_ns charge = analysis->causes.ranks[verdict->first].charge;
+		np_ns absent = analysis->causes.unprofiled;
 
-		np_say(buf, ": the most goes back to rank {1}, {2}, {3} of all waiting",
-		       NP_SAID_INT(analysis->run->ranks[verdict->first]->id), NP_SAID_TIME(charge),
-		       NP_SAID_SHARE((double)charge / (double)analysis->charges.total));
+		if (absent > charge)
+			np_say(buf,
+			       ": the most goes back to ranks that were not profiled, {1}, {2} of"
+			       " all waiting",
+			       NP_SAID_TIME(absent),
+			       NP_SAID_SHARE((double)absent / (double)analysis->charges.total));
+		else
+			np_say(buf, ": the most goes back to rank {1}, {2}, {3} of all waiting",
+			       NP_SAID_INT(analysis->run->ranks[verdict->first]->id),
+			       NP_SAID_TIME(charge),
+			       NP_SAID_SHARE((double)charge / (double)analysis->charges.total));
 	}
 	/* A loss that no single repair removes, but all together do. */
 	if (verdict->lost != NP_UNKNOWN && whatif->step > 0 &&

@@ -50,6 +50,12 @@ for form in text db; do
 	expect_equal "$(verdict)" none
 done
 
+behaviour 'half of a pipeline: what is waited for beyond it is said, and nobody is blamed'
+"$synth" -q -o "$work/pipeline" --schedule pp --ranks 8 --pp 4 --steps 4 --layers 8 --kernels-per-layer 4 --omit-ranks 4-7 \
+	--slow-rank 5:1.5 --no-instances || exit 1
+run "$npuprof" cluster --no-db -d "$work/pipeline"
+expect_stdout_says 'the most goes back to ranks that were not profiled'
+
 behaviour 'with --strict what is only to be known is status 3 too, in every command'
 # Which communicator is of all ranks is assumed here, and said.
 "$synth" -q -o "$work/some" --ranks 4 --omit-ranks 2-3 --steps 2 --layers 2 || exit 1

@@ -114,10 +114,9 @@ static bool times_of(const struct np_slice *cell, np_ns *start, np_ns *end)
 {
 	np_ns duration;
 
-	return np_text_to_scaled(cell[KERNELS_START].bytes, cell[KERNELS_START].length, 3, start) &&
-	       np_text_to_scaled(cell[KERNELS_DURATION].bytes, cell[KERNELS_DURATION].length, 3,
-				 &duration) &&
-	       *start >= 0 && duration >= 0 && !__builtin_add_overflow(*start, duration, end);
+	return vendor_time_of(cell[KERNELS_START], start) &&
+	       vendor_time_of(cell[KERNELS_DURATION], &duration) && *start >= 0 && duration >= 0 &&
+	       !__builtin_add_overflow(*start, duration, end);
 }
 
 static int texts_of(struct detail_load *load, const struct np_slice *cell, struct np_kernel *kernel)
@@ -168,8 +167,7 @@ static int add_kernel(struct detail_kernel_table *kernels, const struct np_slice
 		return NP_E_NOMEM;
 	kernel->start = start;
 	kernel->end = end;
-	if (!np_text_to_scaled(cell[KERNELS_WAIT].bytes, cell[KERNELS_WAIT].length, 3,
-			       &kernel->wait))
+	if (!vendor_time_of(cell[KERNELS_WAIT], &kernel->wait))
 		kernel->wait = NP_UNKNOWN;
 	kernel->stream = number(cell[KERNELS_STREAM]);
 	kernel->task_id = number(cell[KERNELS_TASK]);

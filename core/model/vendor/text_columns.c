@@ -80,6 +80,53 @@ const struct np_csv_column vendor_memory_components[COMPONENT_COLUMNS] = {
 	[COMPONENT_DEVICE] = { "Device Type|Device", NP_OPTIONAL },
 };
 
+/* Longer than any number with commas in it. */
+#define NUMBER_ROOM 32
+
+/* Leave out the commas between groups of three digits; 0 where there are none, or others. */
+static size_t drop_commas(struct np_slice cell, char room[NUMBER_ROOM])
+{
+	size_t length = 0;
+	size_t group = 0;
+	bool any = false;
+
+	if (cell.length > NUMBER_ROOM)
+		return 0;
+	for (size_t i = 0; i < cell.length; i++) {
+		char c = cell.bytes[i];
+		bool digit = c >= '0' && c <= '9';
+
+		if (!digit && any && group != 3) {
+			return 0;
+		} else if (c == ',') {
+			if (group == 0 || group > 3)
+				return 0;
+			any = true;
+			group = 0;
+			continue;
+		} else if (!digit) {
+			memcpy(&room[length], &cell.bytes[i], cell.length - i);
+			return any && !memchr(&cell.bytes[i], ',', cell.length - i)
+				       ? length + cell.length - i
+				       : 0;
+		}
+		room[length++] = c;
+		group++;
+	}
+	return any && group == 3 ? length : 0;
+}
+
+bool vendor_time_of(struct np_slice cell, np_ns *ret)
+{
+	char room[NUMBER_ROOM];
+	size_t length;
+
+	if (np_text_to_scaled(cell.bytes, cell.length, VENDOR_US_DECIMALS, ret))
+		return true;
+	length = drop_commas(cell, room);
+	return length > 0 && np_text_to_scaled(room, length, VENDOR_US_DECIMALS, ret);
+}
+
 /* A millionth of a MB is a byte, and rounding to it half of one too much: one more decimal. */
 static int64_t scaled(struct np_slice cell, int64_t unit)
 {

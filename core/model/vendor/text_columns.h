@@ -99,6 +99,12 @@ enum {
 extern const struct np_csv_column vendor_memory_operators[OPERATOR_COLUMNS];
 
 /*
+ * The µs of a cell as ns; false if it is no number. Spreadsheets write thousands apart when they
+ * save a table again, as "1,234.567".
+ */
+bool vendor_time_of(struct np_slice cell, np_ns *ret);
+
+/*
  * Bytes of a size that is in MB or in KB: a file has one of the two columns, and the other cell is
  * empty. NP_UNKNOWN for what is no number; negative sizes are kept.
  */

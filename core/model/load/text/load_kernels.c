@@ -253,11 +253,8 @@ static int take_row(struct kernel_table *load, const struct np_slice *cell)
 	int rc;
 
 	load->rows++;
-	if (!np_text_to_scaled(cell[KERNELS_START].bytes, cell[KERNELS_START].length, 3,
-			       &task.start) ||
-	    !np_text_to_scaled(cell[KERNELS_DURATION].bytes, cell[KERNELS_DURATION].length, 3,
-			       &duration) ||
-	    task.start < 0 || duration < 0 ||
+	if (!vendor_time_of(cell[KERNELS_START], &task.start) ||
+	    !vendor_time_of(cell[KERNELS_DURATION], &duration) || task.start < 0 || duration < 0 ||
 	    __builtin_add_overflow(task.start, duration, &task.end)) {
 		load->bad_times++;
 		return NP_OK;
@@ -440,10 +437,9 @@ static int sum_typed(struct table_sums *sums, const struct np_csv *csv, const st
 	np_ns duration;
 	int rc = NP_OK;
 
-	if (!np_text_to_scaled(cell[TYPES_START].bytes, cell[TYPES_START].length, 3, &row.start) ||
-	    !np_text_to_scaled(cell[TYPES_DURATION].bytes, cell[TYPES_DURATION].length, 3,
-			       &duration) ||
-	    duration < 0 || __builtin_add_overflow(row.start, duration, &row.end))
+	if (!vendor_time_of(cell[TYPES_START], &row.start) ||
+	    !vendor_time_of(cell[TYPES_DURATION], &duration) || duration < 0 ||
+	    __builtin_add_overflow(row.start, duration, &row.end))
 		return NP_OK;
 	if (steps && !row.outside)
 		rc = np_strtab_add(strings, cell[TYPES_STEP].bytes, cell[TYPES_STEP].length,
@@ -498,7 +494,7 @@ static int take_shape(struct capture *capture, const struct np_slice *cell, stru
 	np_ns start;
 	int rc = NP_OK;
 
-	if (!np_text_to_scaled(cell[2].bytes, cell[2].length, 3, &start))
+	if (!vendor_time_of(cell[2], &start))
 		return NP_OK;
 	if (vendor_is_type(type.bytes, type.length))
 		rc = np_strtab_add(capture->strings, type.bytes, type.length, &id, err);
@@ -552,11 +548,8 @@ static int take_expert_row(struct expert_kernels *kernels, const char *type,
 	np_ns start;
 	np_ns time;
 
-	if (!np_slice_is(cell[EXPERT_TYPE], type) ||
-	    !np_text_to_scaled(cell[EXPERT_START].bytes, cell[EXPERT_START].length, 3, &start) ||
-	    !np_text_to_scaled(cell[EXPERT_DURATION].bytes, cell[EXPERT_DURATION].length, 3,
-			       &time) ||
-	    time < 0 || time > NP_LONGEST_NS)
+	if (!np_slice_is(cell[EXPERT_TYPE], type) || !vendor_time_of(cell[EXPERT_START], &start) ||
+	    !vendor_time_of(cell[EXPERT_DURATION], &time) || time < 0 || time > NP_LONGEST_NS)
 		return NP_OK;
 	return expert_kernels_add(kernels, cell[EXPERT_SHAPES].bytes, cell[EXPERT_SHAPES].length,
 				  start, time, err);

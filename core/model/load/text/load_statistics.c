@@ -2,6 +2,8 @@
 /* Sums of kernels by type and of calls by function, from the vendor's statistics. */
 #include "text_files.h"
 
+#include "core/model/vendor/text_columns.h"
+
 #include "npuprof/csv.h"
 #include "npuprof/rank.h"
 #include "npuprof/text.h"
@@ -85,7 +87,7 @@ static np_ns time_of(struct np_slice cell)
 {
 	np_ns time;
 
-	return np_text_to_scaled(cell.bytes, cell.length, 3, &time) ? time : NP_UNKNOWN;
+	return vendor_time_of(cell, &time) ? time : NP_UNKNOWN;
 }
 
 /* A row without count or time says nothing. */

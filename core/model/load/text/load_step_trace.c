@@ -3,6 +3,8 @@
 #include "derived.h"
 #include "text_files.h"
 
+#include "core/model/vendor/text_columns.h"
+
 #include "npuprof/csv.h"
 #include "npuprof/text.h"
 
@@ -42,7 +44,7 @@ static np_ns printed(struct np_slice cell)
 {
 	np_ns time;
 
-	return np_text_to_scaled(cell.bytes, cell.length, 3, &time) ? time : NP_UNKNOWN;
+	return vendor_time_of(cell, &time) ? time : NP_UNKNOWN;
 }
 
 static np_ns time_of(struct derived *load, struct np_slice cell)

@@ -160,6 +160,24 @@ static void whole_text_files_are_not_listed(void **state)
 	}
 }
 
+/* Spreadsheets write thousands apart; other commas make a cell no number. */
+static void numbers_may_have_commas_between_thousands(void **state)
+{
+	(void)state;
+	make_text("Step Id,Name,Type,Accelerator Core,Start Time(us),Duration(us)\n"
+		  "10,m1,MatMul,AI_CORE,\"1,001,000.000\",\"1,234.567\"\n"
+		  "10,m2,MatMul,AI_CORE,1002234.567\t,\"1,000,000\"\n"
+		  "10,m3,MatMul,AI_CORE,2002234.567\t,\"12,34.5\"\n"
+		  "10,m4,MatMul,AI_CORE,2002234.567\t,\"1,2345\"\n",
+		  STEPS "10,\"1,001,234.567\",0,0,0,0,\"1,001,234.567\",0\n",
+		  STATISTIC "MatMul,AI_CORE,2,\"1,001,234.567\"\n");
+	{
+		with_run *run = load();
+
+		assert_int_equal(np_run_rank(run, 0)->times.item[0].computing, 1001234567);
+	}
+}
+
 /* 200 of 400 µs of computing, and none of 200 µs of communication. */
 static void a_table_that_was_cut_is_partial(void **state)
 {
@@ -288,6 +306,7 @@ int main(void)
 		with_fixture(step_times_that_lack_a_step_are_partial),
 		with_fixture(a_third_source_decides_which_is_partial),
 		with_fixture(operators_beside_those_of_the_next_step_count_once),
+		with_fixture(numbers_may_have_commas_between_thousands),
 		with_fixture(a_database_alone_is_partial_by_the_rows_that_it_names),
 		with_fixture(a_database_that_cannot_be_read_covers_nothing),
 		with_fixture(whole_text_files_are_not_listed),
