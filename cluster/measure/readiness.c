@@ -164,7 +164,7 @@ static const struct {
 				 "prof.add_metadata_json('distributed_args', …), as MindSpeed does" },
 	[NP_ANALYSIS_MEMORY] = { "memory", NP_DATA_MEMORY, NULL, NULL, NULL },
 	[NP_ANALYSIS_FREQUENCY] = { "frequency", NP_DATA_FREQUENCY, NULL, NULL, NULL },
-	[NP_ANALYSIS_HOST] = { "host gaps", NP_DATA_CALLS, NULL, NULL, NULL },
+	[NP_ANALYSIS_HOST] = { "host gaps", NP_DATA_LAUNCHES, NULL, NULL, NULL },
 	[NP_ANALYSIS_VERDICT] = { "replay and verdict", NP_DATA_OPERATORS, has_verdict,
 				  "no operator was matched with one of another rank",
 				  "all ranks of the job profiled, in the same steps" },

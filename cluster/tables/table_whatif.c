@@ -23,7 +23,7 @@ void np_path_leaf(const struct np_analysis *analysis, const struct np_path_piece
 	if (piece->communicator == UINT32_MAX) {
 		const struct np_rank *rank = analysis->run->ranks[piece->rank];
 		/* Without calls of the host nothing tells why a device is idle. */
-		bool known = piece->work != NP_WORK_OTHER || np_rank_has(rank, NP_DATA_CALLS);
+		bool known = piece->work != NP_WORK_OTHER || np_rank_has(rank, NP_DATA_LAUNCHES);
 
 		if (rank->activity.cells.count > 0)
 			name = known ? works[piece->work] : "free/unknown";

@@ -21,7 +21,8 @@ enum np_data {
 	NP_DATA_SIZES,     /* what operators moved, and over what */
 	NP_DATA_MEMORY,    /* what components held */
 	NP_DATA_FREQUENCY,
-	NP_DATA_CALLS, /* of CANN */
+	NP_DATA_CALLS,    /* of CANN */
+	NP_DATA_LAUNCHES, /* when tasks were launched, by calls or by what leads from them */
 	NP_DATA_COUNT,
 };
 

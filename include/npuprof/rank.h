@@ -364,6 +364,7 @@ enum np_contents {
 	NP_HAS_COUNTERS = 1 << 4, /* of the AI cores, per task */
 	NP_HAS_MARKS = 1 << 5,    /* mstx */
 	NP_OF_GPU = 1 << 6,       /* it ran on one: kernels of CUDA, operators of NCCL */
+	NP_HAS_LAUNCHES = 1 << 7, /* when tasks were launched, where there are no calls */
 };
 
 /* From this bit on: tables of its database that have rows (vendor_compared). */

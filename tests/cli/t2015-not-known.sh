@@ -59,6 +59,8 @@ expect_equal "$(rows '$.stragglers' "value ->> 'cause'" "value ->> 'rank' = 2")"
 expect_equal "$(sqlite3 :memory: "SELECT count(*) FROM json_each(readfile('$work/stdout'), '\$.steps') AS step,
 	json_each(step.value, '\$.ranks') AS rank, json_each(rank.value, '\$.partition') AS part
 	WHERE part.value ->> 'leaf' = 'free/unknown'")" 0
+run "$npuprof" info -q -f json "$work/level0"
+expect_equal "$(rows '$.analyses' "value ->> 'ready'" "value ->> 'name' = 'host gaps'")" 1
 
 behaviour 'calls that one rank lacks are said where ranks are compared'
 "$synth" -q -o "$work/calls" --ranks 4 --steps 3 --layers 2 --no-instances || exit 1

@@ -46,7 +46,7 @@ static bool find_starters(const struct np_run *run, const struct np_clock *clock
 	ret->first = np_clock_time(clock, index, ret->first);
 	ret->component = clock->ranks[index].component;
 	ret->stage = stages ? stages[index] : -1;
-	ret->calls = np_rank_has(run->ranks[index], NP_DATA_CALLS);
+	ret->calls = np_rank_has(run->ranks[index], NP_DATA_LAUNCHES);
 	return true;
 }
 

@@ -23,6 +23,8 @@ static const struct {
 	[NP_DATA_FREQUENCY] = { "no AI Core frequency",
 				"export_type=db with profiler_level=Level0 or higher" },
 	[NP_DATA_CALLS] = { "no calls of CANN", "profiler_level=Level1 and activities with CPU" },
+	[NP_DATA_LAUNCHES] = { "no calls of CANN",
+			       "profiler_level=Level1 and activities with CPU" },
 };
 
 bool np_rank_has(const struct np_rank *rank, enum np_data what)
@@ -44,6 +46,8 @@ bool np_rank_has(const struct np_rank *rank, enum np_data what)
 		return (rank->contents & NP_HAS_FREQUENCY) != 0;
 	case NP_DATA_CALLS:
 		return (rank->contents & NP_HAS_HOST_CALLS) != 0;
+	case NP_DATA_LAUNCHES:
+		return (rank->contents & (NP_HAS_HOST_CALLS | NP_HAS_LAUNCHES)) != 0;
 	default:
 		return true;
 	}

@@ -204,6 +204,7 @@ static int launch_by_flow_ends(struct trace_load *load)
 {
 	int rc = join_flow_ends(load);
 
+	load->any_launches = load->flows.count > 0;
 	for (size_t i = 0; i < load->capture.tasks.count && rc == NP_OK; i++)
 		rc = launch_by_flow(load, load->capture.tasks.item[i].connection,
 				    load->capture.tasks.item[i].start);
@@ -701,6 +702,8 @@ int np_load_trace(struct np_rank *rank, const struct np_source_files *source,
 		rank->exposed_source = rank->comm_source;
 		if (load.any_calls)
 			rank->contents |= NP_HAS_HOST_CALLS;
+		if (load.any_launches)
+			rank->contents |= NP_HAS_LAUNCHES;
 		if (load.first_framework_call != NP_UNKNOWN)
 			rank->contents |= NP_HAS_FRAMEWORK_CALLS;
 		capture_note_oddities(&load.capture);

@@ -59,6 +59,7 @@ struct trace_load {
 	struct trace_lanes lanes;
 	NP_VEC(struct trace_call) calls; /* until the steps are known */
 	bool any_calls;
+	bool any_launches; /* though there are no calls */
 	size_t node_calls;
 	NP_VEC(struct trace_flow) flows;         /* unless there are node calls */
 	NP_VEC(struct trace_flow_end) flow_ends; /* likewise; they stay where calls are left out */
