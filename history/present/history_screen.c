@@ -246,6 +246,20 @@ static void say_change(struct np_buf *buf, const struct history_report *report,
 	np_buf_add_char(buf, '\n');
 }
 
+/* The newest change took back the one before it. */
+static void say_back(struct np_buf *buf, const struct history_report *report,
+		     const struct hist_series *series, const struct hist_changes *changes)
+{
+	size_t count = changes->list.count;
+	const struct hist_change *last = &changes->list.item[count - 1];
+	const struct hist_change *first = count > 1 ? last - 1 : NULL;
+
+	if (first && !first->gradual && !last->gradual &&
+	    fabs(last->after - first->before) < 0.25 * fabs(last->after - last->before))
+		np_say(buf, "that is as it was before run {1}\n",
+		       NP_SAID_INT(report->store->runs.item[series->list.item[first->at].run].id));
+}
+
 /* What most of the runs [begin, end) of a series name; NULL: they name nothing, or not the same. */
 static const char *cause_in(const struct history_report *report, const struct hist_series *series,
 			    size_t begin, size_t end)
@@ -394,6 +408,7 @@ int history_show_trend(const struct history_report *report, const struct hist_se
 	else {
 		say_change(&section->text, report, series,
 			   &changes->list.item[changes->list.count - 1]);
+		say_back(&section->text, report, series, changes);
 		if (!changes->list.item[changes->list.count - 1].gradual)
 			say_cause(&section->text, report, series, changes);
 		say_sides(&section->text, report, series,

@@ -132,6 +132,10 @@ run "$npuprof" history trend --store runs.db --last 8
 expect_stdout_has 'too few runs to tell a change: 8, and 12 are needed'
 sqlite3 runs.db ".clone drift.db" >/dev/null
 sqlite3 drift.db "UPDATE FIGURE SET ns = 10000000 + run * 100000 + run % 3 * 20000 WHERE name = 'step'"
+sqlite3 drift.db '.clone back.db' >/dev/null
+sqlite3 back.db "UPDATE FIGURE SET ns = 10000000 + run % 3 * 20000 + (run BETWEEN 10 AND 15) * 600000 WHERE name = 'step'"
+run "$npuprof" history trend --store back.db
+expect_stdout_has 'step fell by' 'at run 16 ' 'that is as it was before run 10'
 run "$npuprof" history trend --store drift.db --lang en
 expect_stdout_has 'step rose gradually by' 'from run 3 to run 22' 'no single run' '3-22'
 "$npuprof" history trend --store drift.db -f json >drift.json
