@@ -475,3 +475,18 @@ for lie in 'rootpage = 999999' 'rootpage = 1' "sql = 'CREATE TABLE x('" "sql = '
 	analyse 3
 	expect_equal "$lie: $(json "j ->> '\$.input.ranks_used'" "j ->> '\$.input.skipped[0].rank'")" "$lie: 2|1"
 done
+
+behaviour 'a path that is no text is shown as codes, in the title of a page too'
+odd=$work/$'odd \e[31m<b>\xff'
+cp -a "$work/good" "$odd"
+run "$npuprof" report "$odd" -o "$work/page.html"
+expect_exit 0
+expect_equal "$(LC_ALL=C tr -cd '\033\377' <"$work/page.html" | wc -c)" 0
+expect 'the title shows codes' grep -q '<title>.*odd \\x1b\[31m&lt;b&gt;\\xff</title>' "$work/page.html"
+
+behaviour 'clocks that cannot be are said by who reads them for a page'
+fresh
+sqlite3 "$(db 1)" 'UPDATE AICORE_FREQ SET freq = -5'
+run "$npuprof" report "$work/c" -o "$work/page.html"
+expect_exit 3
+expect_stderr_has 'AICORE_FREQ' 'values of its'
