@@ -538,6 +538,7 @@ def detail_faults():
             ('clock-without-times', "UPDATE AICORE_FREQ SET timestampNs = 'x'"),
             ('calls-nameless', 'UPDATE PYTORCH_API SET name = 999999'),
             ('calls-too-long', 'UPDATE PYTORCH_API SET endNs = 9000000000000000000 WHERE rowid % 9 = 0'),
+            ('shapes-negative', 'UPDATE COMPUTE_TASK_INFO SET inputShapes = -inputShapes'),
             ('shapes-nameless', 'UPDATE COMPUTE_TASK_INFO SET inputShapes = 99999999')):
         yield Fault('detail/db/' + name, 'db', lambda t, s=sql: t.sql(DB, s))
     for column in ('Size(KB)', 'Allocation Time(us)', 'Release Time(us)', 'Allocation Total Reserved(MB)'):

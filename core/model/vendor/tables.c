@@ -284,10 +284,14 @@ static const struct np_scan_column kernel_columns[KERNEL_COLUMNS] = {
 	[KERNEL_STATE] = { "opState", NP_SCAN_INTEGER, NP_OPTIONAL },
 };
 
-const struct vendor_table vendor_compute_task = CHECKED(
-	"COMPUTE_TASK_INFO", kernel_columns,
-	.small = VENDOR_BIT(KERNEL_NAME) | VENDOR_BIT(KERNEL_TYPE) | VENDOR_BIT(KERNEL_CORE),
-	.ids = VENDOR_BIT(KERNEL_TASK), .always = VENDOR_BIT(KERNEL_TASK));
+const struct vendor_table vendor_compute_task =
+	CHECKED("COMPUTE_TASK_INFO", kernel_columns,
+		.small = VENDOR_BIT(KERNEL_NAME) | VENDOR_BIT(KERNEL_TYPE) |
+			 VENDOR_BIT(KERNEL_CORE) | VENDOR_BIT(KERNEL_IN_FORMATS) |
+			 VENDOR_BIT(KERNEL_IN_TYPES) | VENDOR_BIT(KERNEL_IN_SHAPES) |
+			 VENDOR_BIT(KERNEL_OUT_FORMATS) | VENDOR_BIT(KERNEL_OUT_TYPES) |
+			 VENDOR_BIT(KERNEL_OUT_SHAPES) | VENDOR_BIT(KERNEL_STATE),
+		.ids = VENDOR_BIT(KERNEL_TASK), .always = VENDOR_BIT(KERNEL_TASK));
 const struct vendor_table vendor_schedule_task =
 	TABLE("COMMUNICATION_SCHEDULE_TASK_INFO", kernel_columns);
 
