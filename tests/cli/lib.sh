@@ -29,6 +29,12 @@ export npuprof synth NPUPROF_SOURCE
 unset NO_COLOR COLUMNS
 export LC_ALL=C.UTF-8
 
+# Before 3.38 it knows no ->>.
+if command -v sqlite3 >/dev/null && ! sqlite3 :memory: "SELECT '[1]' ->> 0" >/dev/null 2>&1; then
+	PATH=$NPUPROF_SOURCE/tests/cli/older:$PATH
+	export PATH
+fi
+
 work=$(mktemp -d "${TMPDIR:-/tmp}/npuprof-test.XXXXXX") || exit 1
 checks=0
 failures=0
