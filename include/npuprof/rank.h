@@ -389,7 +389,8 @@ struct np_seen_step {
 	np_str id;
 	np_ns computing;
 	np_ns communication;
-	bool overlaps; /* its window reached into that of the next step, which has what is there */
+	np_ns past; /* how far its window reached into that of the next step, which has what is
+		       there */
 };
 
 /* Sums of one file, by which the files of a rank are compared while it is loaded. */

@@ -177,13 +177,13 @@ static int see_times(struct np_seen *seen, const struct np_rank *rank, struct np
 }
 
 /* Where the host ran ahead, windows of steps overlap. */
-static void see_overlaps(struct np_seen *seen, const struct np_rank *rank)
+static void see_past(struct np_seen *seen, const struct np_rank *rank)
 {
 	for (size_t i = 0; i < rank->steps.count; i++) {
 		uint32_t place = np_numbers_get(&seen->places, rank->steps.item[i].id);
 
-		if (place != NP_MAP_NONE && rank->steps.item[i].past > 0)
-			seen->steps.item[place].overlaps = true;
+		if (place != NP_MAP_NONE)
+			seen->steps.item[place].past = rank->steps.item[i].past;
 	}
 }
 
@@ -200,7 +200,7 @@ int load_coverage_see(struct load_coverage *coverage, enum np_file file, struct 
 	coverage->read |= 1U << file;
 	if (seen->steps.count == 0)
 		rc = see_times(seen, fresh, err);
-	see_overlaps(seen, fresh);
+	see_past(seen, fresh);
 	/* A database that does not say which tasks are kernels has no times, and says so. */
 	coverage->timeless[file] = fresh->times.count == 0;
 	if (seen->ops == NP_UNKNOWN)
@@ -247,11 +247,16 @@ static np_ns least(np_ns own, np_ns theirs, np_ns owed)
 
 /*
  * What the vendor counts in a step and this file in the next one: all that starts where their
- * windows overlap, and it may last longer than that.
+ * windows overlap, and it may last longer than that. They overlap by less than the step; what lies
+ * further away was moved there by damage.
  */
-static np_ns passed_on(const struct np_seen_step *own, np_ns owed)
+static np_ns passed_on(const struct np_seen_step *own, const struct np_seen_step *theirs,
+		       np_ns owed)
 {
-	return own && own->overlaps && owed > 0 ? owed : 0;
+	return own && own->past > 0 && own->past <= theirs->computing + theirs->communication &&
+			       owed > 0
+		       ? owed
+		       : 0;
 }
 
 static struct file_comparison compare(const struct np_seen *file, const struct np_seen *other)
@@ -270,7 +275,7 @@ static struct file_comparison compare(const struct np_seen *file, const struct n
 			found.said[q] += of(theirs, q);
 			found.held[q] += own ? of(own, q) : 0;
 			found.due[q] += due;
-			owed[q] = passed_on(own, owed[q] + of(theirs, q) - due);
+			owed[q] = passed_on(own, theirs, owed[q] + of(theirs, q) - due);
 		}
 	}
 	for (size_t i = 0; i < file->steps.count; i++) {
