@@ -14,7 +14,7 @@ chinese_allowed+='|cn|en|zh|shell|msprof-analyze|npuprof-collect|api|kernel-type
 chinese_allowed+='|stamp|sync|time|toolkit|default|allreduce|removed'
 chinese_allowed+='|kernels-per-layer|schedule|frequency|experts|reserved|active|requested|notebook|code|message|suggestion|gain'
 chinese_allowed+='|overall|communication|computation|scheduling|comparison|group|role|schema|key|value|break|partition|device|to'
-chinese_allowed+='|history|watch|merge|judge|window|add|trend|effects|advise|prune|own|computing|idle|charge'
+chinese_allowed+='|history|watch|merge|judge|window|add|trend|effects|advise|prune|remove|own|computing|idle|charge'
 
 # untranslated [file]: words of a screen that are neither allowed nor a name, an option, a path, a command to paste, SQL
 # or something that is quoted; nor the tail of a name that was cut
