@@ -9,9 +9,12 @@
 struct survivors {
 	uint32_t first;
 	uint32_t last;
-	uint32_t pass;  /* that the last was born in */
-	uint32_t frees; /* of any stack, until the last was born */
-	uint64_t live;  /* of this stack, now */
+	uint32_t pass;           /* that the last was born in */
+	uint32_t passes;         /* that any was */
+	uint32_t frees;          /* of any stack, until the last was born */
+	uint32_t backward_first; /* allocations on a way back, until the first and the last */
+	uint32_t backward_last;
+	uint64_t live; /* of this stack, now */
 	struct mem_occasions occasions;
 	size_t blocks;
 	uint64_t bytes;
@@ -53,17 +56,28 @@ struct growth_job {
 	uint64_t *pass_of; /* likewise: what call of a model or of its making it is in; 0: none */
 	uint32_t *freed;   /* by event: the life that ends, plus one */
 	uint32_t frees;
+	uint32_t backward; /* allocations on a way back */
 	uint32_t pass;     /* grows with each other call */
 	uint64_t pass_now; /* its `pass_of` */
 };
+
+/* What `pass_of` has in its low bits. */
+#define PASS_IS       1U
+#define PASS_BACKWARD 2U
+
+/* So many stacks of a model that keep something without any way back are its activations. */
+#define MANY_STACKS 4
+
+static bool is_of_backward(const struct snapshot *snapshot, const struct snap_frame *frame)
+{
+	return strstr(np_strtab_text(snapshot->texts, frame->name), "autograd::Engine") != NULL;
+}
 
 static bool is_of_module(const struct snapshot *snapshot, const struct snap_frame *frame)
 {
 	static const char file[] = "nn/modules/module.py";
 	const char *name = np_strtab_text(snapshot->texts, frame->name);
 
-	if (strstr(name, "autograd::Engine"))
-		return true;
 	return np_text_ends(np_strtab_text(snapshot->texts, frame->file), file) &&
 	       (strcmp(name, "_call_impl") == 0 || strcmp(name, "_apply") == 0);
 }
@@ -83,11 +97,13 @@ static uint64_t find_pass(const struct snapshot *snapshot, const struct snap_sta
 	for (size_t i = stack->count; i > 0; i--) {
 		const struct snap_frame *frame = &snapshot->frames.item[frames[i - 1]];
 
-		hash = np_map_mix(hash, frames[i - 1]);
+		hash = np_map_mix(hash, frames[i - 1]) & ~(uint64_t)(PASS_IS | PASS_BACKWARD);
+		if (is_of_backward(snapshot, frame))
+			return hash | PASS_IS | PASS_BACKWARD;
 		if (is_of_module(snapshot, frame))
-			return hash | 1;
+			return hash | PASS_IS;
 		if (making == 0 && is_of_making(snapshot, frame))
-			making = hash | 1;
+			making = hash | PASS_IS;
 	}
 	return making;
 }
@@ -131,6 +147,7 @@ static void see_pass(struct growth_job *job, const struct snap_event *event)
 
 	if (event->stack == 0 && event->action != SNAP_ALLOC)
 		return;
+	job->backward += event->action == SNAP_ALLOC && (event->stack == 0 || pass & PASS_BACKWARD);
 	job->pass += pass == 0 || pass != job->pass_now;
 	job->pass_now = pass;
 }
@@ -155,12 +172,16 @@ static bool is_apart(const struct growth_job *job, const struct survivors *one, 
 
 static void see_survivor(struct growth_job *job, struct survivors *one, const struct mem_life *life)
 {
-	if (one->occasions.count == 0)
+	one->passes += one->passes == 0 || job->pass != one->pass;
+	if (one->occasions.count == 0) {
 		one->first = life->birth;
+		one->backward_first = job->backward;
+	}
 	if (one->occasions.count == 0 || is_apart(job, one, life->birth))
 		mem_occasions_add(&one->occasions, one->live, one->bytes);
 	one->last = life->birth;
 	one->pass = job->pass;
+	one->backward_last = job->backward;
 	one->frees = job->frees;
 	one->bytes += life->size;
 	one->blocks++;
@@ -194,20 +215,47 @@ static void see_all(struct growth_job *job)
 	}
 }
 
+static bool is_growth(const struct mem_history *history, const struct survivors *one)
+{
+	return mem_occasions_last(&one->occasions, one->first, one->last, 0,
+				  (int64_t)history->count) &&
+	       mem_occasions_grow(&one->occasions);
+}
+
+/* Did nothing go its way back since the first of them was born? */
+static bool may_be_activation(const struct survivors *one)
+{
+	return one->backward_first == one->backward_last;
+}
+
+/* A model that keeps something of each batch in many places will go back through it; with the
+ * batches. */
+static bool holds_activations(const struct growth_job *job, size_t stacks)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < stacks && job->history->steps.count == 0; i++)
+		count += job->pass_of[i] != 0 && job->all[i].passes >= MEM_LEAK_OCCASIONS &&
+			 may_be_activation(&job->all[i]);
+	return count >= MANY_STACKS;
+}
+
 int mem_growth_find(const struct mem_history *history, mem_growths *ret, struct np_err *err)
 {
 	struct growth_job job = { .history = history };
+	const size_t stacks = history->snapshot->stacks.count;
+	bool activations = false;
 	int rc = prepare(&job, err);
 
-	if (rc == NP_OK)
+	if (rc == NP_OK) {
 		see_all(&job);
-	for (uint32_t i = 0; rc == NP_OK && i < history->snapshot->stacks.count; i++) {
+		activations = holds_activations(&job, stacks);
+	}
+	for (uint32_t i = 0; rc == NP_OK && i < stacks; i++) {
 		const struct survivors *one = &job.all[i];
 		struct mem_growth *growth;
 
-		if (!mem_occasions_last(&one->occasions, one->first, one->last, 0,
-					(int64_t)history->count) ||
-		    !mem_occasions_grow(&one->occasions))
+		if (!is_growth(history, one) || (activations && may_be_activation(one)))
 			continue;
 		growth = np_vec_add(ret, err);
 		if (!growth) {

@@ -87,6 +87,21 @@ behaviour 'a dump on the way through the model, where it ran out of memory, accu
 expect_equal "$(grows '[Job(48).make().run(0, 46), Job(24).make().run(1, 22)]')" '[]
 []'
 
+behaviour 'nor do batches that went forward one after the other, with none on its way back yet'
+cat >>"$work/program.py" <<'PYTHON'
+
+class Pipeline(Job):
+    def run(self, batches):
+        for _ in range(batches):
+            self.alloc(2 * MiB, 5, top(18))
+            for layer in range(self.layers):
+                for line in 51, 52, 53, 54, 55:
+                    self.free(self.alloc(2 * MiB, 5, inside("attention", 31)), inside("attention", 32))
+                    self.alloc(2 * MiB, 5, inside("mlp", line))
+        return self
+PYTHON
+expect_equal "$(grows '[Pipeline(4).make().run(8)]')" '[]'
+
 behaviour 'a model that is being made is no leak'
 expect_equal "$(grows '[Job(60).make()]')" '[]'
 
