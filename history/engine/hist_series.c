@@ -90,9 +90,12 @@ int hist_select(const struct hist_store *store, const struct hist_choice *choice
 		const struct hist_run *run = &store->runs.item[i];
 		uint32_t *slot;
 
-		if (!fits(store, choice, i) ||
-		    (!choice->all && run->job != store->runs.item[newest].job))
+		if (!fits(store, choice, i))
 			continue;
+		if (!choice->all && run->job != store->runs.item[newest].job) {
+			found.elsewhere++;
+			continue;
+		}
 		if (!choice->all && !is_of_size(run, like)) {
 			found.others++;
 			continue;

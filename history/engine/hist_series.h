@@ -23,8 +23,9 @@ struct hist_choice {
 struct hist_selection {
 	NP_VEC(uint32_t) runs; /* index in the store */
 	const char *job;
-	int64_t ranks; /* of the newest, or of the run that they are to be like */
-	size_t others; /* of the job, with another number of ranks */
+	int64_t ranks;    /* of the newest, or of the run that they are to be like */
+	size_t others;    /* of the job, with another number of ranks */
+	size_t elsewhere; /* of other jobs, where none was named */
 };
 
 /* NP_E_NOTFOUND, with what there is, if no run fits; NP_E_USAGE for a label without a value. */

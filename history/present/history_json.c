@@ -22,6 +22,7 @@ static void begin(struct np_jsonout *out, const struct history_report *report, c
 	np_jsonout_integer(out, "ranks", report->selection->ranks);
 	np_jsonout_integer(out, "runs_used", (int64_t)report->selection->runs.count);
 	np_jsonout_integer(out, "runs_left_out", (int64_t)report->selection->others);
+	np_jsonout_integer(out, "runs_of_other_jobs", (int64_t)report->selection->elsewhere);
 }
 
 static int finish(struct np_jsonout *out, struct np_err *err)

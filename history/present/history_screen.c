@@ -122,6 +122,9 @@ static void say_runs(struct np_buf *buf, const struct history_report *report)
 	if (selection->others > 0)
 		np_say(buf, "left out: {1} runs of the job with another number of ranks\n",
 		       NP_SAID_INT(selection->others));
+	if (selection->elsewhere > 0)
+		np_say(buf, "left out: {1} runs of other jobs; --job NAME looks at one of them\n",
+		       NP_SAID_INT(selection->elsewhere));
 }
 
 /* --- list ------------------------------------------------------------------------------------ */

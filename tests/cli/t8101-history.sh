@@ -120,7 +120,7 @@ for i in {3..22}; do
 done
 run "$npuprof" history trend --store runs.db
 expect_exit 0
-expect_stdout_has 'step rose by' 'at run 15 ' 'its labels: commit=c15' '20 runs of llm on 4 ranks'
+expect_stdout_has 'step rose by' 'at run 15 ' 'its labels: commit=c15' '20 runs of llm on 4 ranks' 'left out: 2 runs of other jobs'
 sqlite3 runs.db ".clone since.db" >/dev/null
 sqlite3 since.db "UPDATE RUN SET what = 'rank:0' WHERE id < 15; INSERT INTO RANK SELECT 22, rank, host, device, stage, tp, dp, ep, step_ns, computing_ns,
 	wait_ns, transfer_ns, idle_ns, charge_ns, mhz FROM RANK WHERE run = 1"
