@@ -223,7 +223,7 @@ static int run(const struct mcp_options *options)
 		status = err.code == NP_E_USAGE ? np_cmd_usage(&np_cmd_mcp, "%s", err.text)
 						: np_report(NP_EXIT_FAILED, "%s", err.text);
 	else {
-		runs.store = options->store;
+		runs.store = options->store ? options->store : getenv("NPUPROF_HISTORY");
 		status = serve(&catalog);
 	}
 	mcp_runs_release(&runs);

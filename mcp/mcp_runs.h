@@ -31,7 +31,7 @@ struct mcp_run {
 struct mcp_runs {
 	NP_VEC(char *) roots; /* resolved */
 	NP_VEC(struct mcp_run *) kept;
-	const char *store; /* of npuprof history; NULL: that of the environment */
+	const char *store; /* of npuprof history; NULL or "": there is none */
 	size_t threads;
 	uint64_t clock;
 };

@@ -6,8 +6,8 @@
 #include "cli/command/progress.h"
 #include "cli/prepare/frequency.h"
 #include "cli/prepare/trust_json.h"
-#include "cli/prepare/verdict_json.h"
 #include "mcp/protocol/mcp_answer.h"
+#include "mcp_verdict.h"
 
 #include "npuprof/align.h"
 #include "npuprof/clock.h"
@@ -116,6 +116,14 @@ static void put_skipped(struct np_jsonout *out, const struct np_note *note)
 /* So much of an answer may say what is missing. */
 #define MISSING_SHARE 5
 
+/* A member that was written as JSON. */
+static void add_made(struct mcp_answer *answer, const char *key, struct np_jsonout *out)
+{
+	answer->buf->failed = answer->buf->failed || out->buf.failed;
+	mcp_answer_raw(answer, key, out->buf.text);
+	np_jsonout_release(out);
+}
+
 /* What the data cannot carry, and the switch that would have recorded it; then what was not used.
  */
 static void put_missing(struct mcp_answer *answer, const struct np_analysis *analysis)
@@ -159,9 +167,7 @@ static void put_trust_member(struct mcp_answer *answer, const struct np_analysis
 
 	np_jsonout_init(&out, NULL);
 	put_trust(&out, analysis);
-	answer->buf->failed = answer->buf->failed || out.buf.failed;
-	mcp_answer_raw(answer, "trust", out.buf.text);
-	np_jsonout_release(&out);
+	add_made(answer, "trust", &out);
 }
 
 static void hear_progress(void *context, const char *what, const struct np_progress_state *state)
@@ -295,15 +301,21 @@ static void put_items(struct mcp_answer *answer, const char *key, const struct n
 	}
 }
 
-/* A member of a document, its lists cut short. */
-static void put_some(struct mcp_answer *answer, const struct np_json *doc, const char *key)
+/* A member of a document under a name of its own, its lists cut short. */
+static void put_named(struct mcp_answer *answer, const struct np_json *doc, const char *key,
+		      const char *name)
 {
 	struct np_jsonout out;
 
 	np_jsonout_init(&out, NULL);
 	mcp_put_node(&out, NULL, np_json_member(doc, key), SOME);
-	mcp_answer_beside(answer, key, out.buf.text);
+	mcp_answer_beside(answer, name, out.buf.text);
 	np_jsonout_release(&out);
+}
+
+static void put_some(struct mcp_answer *answer, const struct np_json *doc, const char *key)
+{
+	put_named(answer, doc, key, key);
 }
 
 /* What a writer of documents writes, read back. */
@@ -385,30 +397,25 @@ static int verdict(struct mcp_call *call, struct np_buf *buf, struct np_err *err
 	struct mcp_run *run = NULL;
 	struct mcp_answer answer;
 	struct np_jsonout out;
-	const struct np_analysis *analysis;
 	int rc = begin(call, &answer, buf, &run, err);
 
 	if (rc < 0)
 		return rc;
-	analysis = run->analysis;
 	np_jsonout_init(&out, NULL);
-	np_jsonout_object_line(&out, NULL);
-	put_verdict_json(&out, &analysis->verdict);
-	np_jsonout_object_line(&out, "step");
-	np_jsonout_integer(&out, "observed_ns",
-			   analysis->replay ? analysis->whatif.observed : NP_UNKNOWN);
-	np_jsonout_integer(&out, "replayed_ns",
-			   analysis->replay ? analysis->whatif.step : NP_UNKNOWN);
-	np_jsonout_integer(&out, "ideal_ns",
-			   analysis->replay ? analysis->whatif.ideal : NP_UNKNOWN);
-	np_jsonout_end(&out);
-	np_jsonout_array_line(&out, "job_findings");
-	for (size_t i = 0; i < analysis->findings.list.count && i < SOME; i++)
-		np_jsonout_text(&out, NULL, analysis->findings.list.item[i].detail);
-	np_jsonout_end(&out);
-	np_jsonout_end(&out);
-	mcp_answer_raw(&answer, "answer", out.buf.text);
-	np_jsonout_release(&out);
+	mcp_put_verdict(&out, run->analysis);
+	add_made(&answer, "answer", &out);
+	mcp_answer_text(&answer, "ideal",
+			"with even ranks, stages and links; transfers, and idle time that all "
+			"ranks have, are still in it");
+	np_jsonout_init(&out, NULL);
+	mcp_put_machines(&out, run->analysis);
+	add_made(&answer, "machines", &out);
+	np_jsonout_init(&out, NULL);
+	mcp_put_breakdown(&out, &run->analysis->breakdown);
+	add_made(&answer, "breakdown", &out);
+	np_jsonout_init(&out, NULL);
+	mcp_put_next(&out, run->analysis);
+	add_made(&answer, "next", &out);
 	return mcp_answer_end(&answer, err);
 }
 
@@ -507,8 +514,7 @@ static int put_asked(struct mcp_call *call, const struct mcp_run *run, struct mc
 	np_jsonout_real(&out, "saved_pct",
 			before > 0 ? 100.0 * (double)(before - step) / (double)before : 0);
 	np_jsonout_end(&out);
-	mcp_answer_raw(answer, "asked", out.buf.text);
-	np_jsonout_release(&out);
+	add_made(answer, "asked", &out);
 	return NP_OK;
 }
 
@@ -533,6 +539,12 @@ static int whatif(struct mcp_call *call, struct np_buf *buf, struct np_err *err)
 	if (rc == NP_OK && !run->analysis->replay)
 		rc = np_fail(err, NP_E_NOTFOUND,
 			     "nothing to replay: no communication operator was matched over ranks");
+	if (rc == NP_OK)
+		mcp_answer_text(
+			&answer, "what",
+			"a repair takes what its peers take; all: every rank, stage and link even; "
+			"role: the transfers of its communicators; hide-comm: no transfer shows, a "
+			"bound that no repair reaches; gains do not add up: ask for several fixes");
 	if (rc == NP_OK && fixes.count > 0)
 		rc = put_asked(call, run, &answer, fixes.item, fixes.count, err);
 	if (rc == NP_OK) {
@@ -570,11 +582,51 @@ static int read_advice(const struct np_advice *advice, struct np_json **ret, str
 	return rc;
 }
 
+/* Rows of evidence of each finding; all are shown of those of one rule. */
+#define EVIDENCE 3
+
+/* Not more than the first rows; rows_total says how many there are. */
+static void put_evidence(struct np_jsonout *out, const struct np_json *evidence, size_t most)
+{
+	struct np_json_entry entry = NP_JSON_ENTRY_INIT;
+
+	np_jsonout_object_line(out, "evidence");
+	while (np_json_next(evidence, &entry)) {
+		bool rows = strcmp(entry.key, "rows") == 0;
+
+		if (!rows) {
+			mcp_put_node(out, entry.key, entry.value, 0);
+			continue;
+		}
+		np_jsonout_array_line(out, entry.key);
+		for (size_t i = 0; i < np_json_count(entry.value) && i < most; i++)
+			mcp_put_node(out, NULL, np_json_item(entry.value, i), 0);
+		np_jsonout_end(out);
+	}
+	np_jsonout_end(out);
+}
+
+static void put_finding(struct np_jsonout *out, const struct np_json *finding, size_t most)
+{
+	struct np_json_entry entry = NP_JSON_ENTRY_INIT;
+
+	np_jsonout_object_line(out, NULL);
+	while (np_json_next(finding, &entry)) {
+		if (strcmp(entry.key, "evidence") == 0 &&
+		    np_json_type(entry.value) == NP_JSON_OBJECT)
+			put_evidence(out, entry.value, most);
+		else
+			mcp_put_node(out, entry.key, entry.value, 0);
+	}
+	np_jsonout_end(out);
+}
+
 static int findings(struct mcp_call *call, struct np_buf *buf, struct np_err *err)
 {
 	struct mcp_runs *runs = call->context;
 	NP_CLEANUP(np_json_freep) struct np_json *doc = NULL;
 	const struct np_advice *advice = NULL;
+	const struct np_json *list;
 	struct mcp_run *run = NULL;
 	struct mcp_answer answer;
 	int rc = begin(call, &answer, buf, &run, err);
@@ -585,8 +637,20 @@ static int findings(struct mcp_call *call, struct np_buf *buf, struct np_err *er
 		rc = read_advice(advice, &doc, err);
 	if (rc < 0)
 		return rc;
-	put_some(&answer, doc, "total");
-	put_items(&answer, "findings", np_json_member(doc, "findings"), is_wanted_finding, call);
+	put_named(&answer, doc, "total", "gains"); /* total is how many there are */
+	list = np_json_member(doc, "findings");
+	mcp_answer_list(&answer, "findings");
+	for (size_t i = 0; i < np_json_count(list); i++) {
+		const struct np_json *item = np_json_item(list, i);
+		struct np_jsonout out;
+
+		if (!is_wanted_finding(call, item))
+			continue;
+		np_jsonout_init(&out, NULL);
+		put_finding(&out, item, text_of(call, "rule") ? SIZE_MAX : EVIDENCE);
+		mcp_answer_item(&answer, out.buf.text, out.buf.length);
+		np_jsonout_release(&out);
+	}
 	return mcp_answer_end(&answer, err);
 }
 
@@ -822,9 +886,13 @@ static int history(struct mcp_call *call, struct np_buf *buf, struct np_err *err
 	struct np_json_entry entry = NP_JSON_ENTRY_INIT;
 	const char *list = NULL;
 	struct mcp_answer answer;
-	int rc = judges ? begin(call, &answer, buf, &run, err)
-			: begin_answer(call, &answer, buf, err);
+	int rc;
 
+	if (!look.store || !*look.store)
+		return np_fail(err, NP_E_NOTFOUND,
+			       "no earlier runs are known: the server was started without a store "
+			       "(npuprof mcp --store FILE)");
+	rc = judges ? begin(call, &answer, buf, &run, err) : begin_answer(call, &answer, buf, err);
 	if (rc == NP_OK && judges) {
 		look.run = run->path;
 		look.analysis = run->analysis;
@@ -876,7 +944,8 @@ const struct mcp_tool mcp_tools[] = {
 	  info },
 	{ "verdict", "Why is it slow",
 	  "One sentence of who or what makes the job slow, why, and what its repair would save of the step; "
-	  "withheld where the data cannot carry it.",
+	  "withheld where the data cannot carry it. With the machines of the ranks that are named, where the "
+	  "step goes, and what to ask next.",
 	  SCHEMA(RUN "," PAGE, ""), verdict },
 	{ "cluster_section", "A table of the analysis",
 	  "Rows of one table of the merged run: steps, waits, charges, links, pipeline, critical path ... "
@@ -894,7 +963,8 @@ const struct mcp_tool mcp_tools[] = {
 	  SCHEMA(RUN ",\"fixes\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}," PAGE, ""),
 	  whatif },
 	{ "findings", "Tuning recommendations",
-	  "What the rules find, with evidence, advice and gain, the largest first.",
+	  "What the rules find, with evidence, advice and gain, the largest first. With rule: all of its "
+	  "evidence.",
 	  SCHEMA(RUN "," TEXT("rule", "only of the rule with this id") "," CHOICE(
 			 "severity", "\"high\",\"medium\",\"low\",\"info\"") "," PAGE,
 		 ""),
@@ -951,7 +1021,7 @@ const char mcp_instructions[] =
 static const char guide[] =
 	"# npuprof for agents\n\n"
 	"1. `list_runs`: take `run` of one of them; every other tool wants it.\n"
-	"2. `verdict`: who or what makes the step long, and `recovered_ns`, what its repair saves. Kinds `withheld` "
+	"2. `verdict`: who or what makes the step long, and `recovered_ns`, what its repair saves; `next` says what to ask then. Kinds `withheld` "
 	"and `not-profiled` are answers: say what is missing and the switch that records it.\n"
 	"3. `whatif` with `fixes` such as `[\"rank:5\"]`: the step with that repaired. Several are repaired together.\n"
 	"4. `findings`: what to change, with evidence; `explain_rule` for what a rule means.\n"

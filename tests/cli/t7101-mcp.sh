@@ -42,6 +42,13 @@ RESULTS = {
 ELEMENTS = {"tools": {"name": TEXT, "inputSchema": OBJECT}, "resources": {"name": TEXT, "uri": TEXT}, "resourceTemplates": {"name": TEXT, "uriTemplate": TEXT},
             "contents": {"uri": TEXT, "text": TEXT}, "content": {"type": TEXT, "text": TEXT}}
 NOTES = {"notifications/progress": {"progressToken": ID, "progress": NUMBER}, "notifications/subscriptions/acknowledged": {"notifications": OBJECT}}
+# JSON without a name twice in an object, which readers take to mean different things.
+def parse(text):
+    def once(pairs):
+        names = [name for name, _ in pairs]
+        assert len(names) == len(set(names)), names
+        return dict(pairs)
+    return json.loads(text, object_pairs_hook=once)
 def need(value, members, where):
     for name, types in members.items():
         assert name in value, (where, name)
@@ -64,7 +71,9 @@ def check(answer, method, modern):
     result = answer["result"]
     needed = RESULTS[method]
     need(result, {"resultType": TEXT, **needed} if modern else {k: v for k, v in needed.items() if k not in KEPT}, method)
-    if modern:
+    if method == "subscriptions/listen":
+        assert result["_meta"]["io.modelcontextprotocol/subscriptionId"] == answer["id"]
+    elif modern:
         need(result["_meta"]["io.modelcontextprotocol/serverInfo"], SELF, "serverInfo")
         assert result.get("cacheScope", "private") in ("private", "public") and result.get("ttlMs", 0) >= 0
     if "serverInfo" in result:
@@ -84,7 +93,7 @@ class Talk:
         line = self.process.stdout.readline()
         assert line.endswith(b"\n") and line.count(b"\n") == 1, line
         self.size = len(line)
-        return json.loads(line)
+        return parse(line)
     def ask(self, method, params=None, token=None):
         self.number += 1
         meta = dict(META) if self.modern else {}
@@ -114,7 +123,7 @@ class Talk:
         if result["isError"]:
             return content["text"]
         assert self.size <= arguments.get("max_bytes", 8000), self.size
-        return json.loads(content["text"])
+        return parse(content["text"])
     def end(self):
         self.process.stdin.close()
         rest = self.process.stdout.read()
@@ -124,7 +133,7 @@ EOF
 cat >"$work/conversation.py" <<'EOF'
 import json, os, sys
 sys.path.insert(0, os.path.dirname(__file__))
-from client import META, Talk, check
+from client import META, Talk, check, parse
 npuprof, data, work, era = sys.argv[1:]
 load = lambda name: json.load(open(f"{work}/{name}.json"))
 talk = Talk(npuprof, "-d", data, modern=era == "2026-07-28")
@@ -149,6 +158,13 @@ print("runs", [os.path.relpath(r["run"], data) + ":" + str(r["ranks"]) for r in 
 slow, even = data + "/slow", data + "/even"
 verdict = talk.call("verdict", token="p", run=slow)
 print("verdict", verdict["answer"]["verdict"] == load("cluster")["verdict"], verdict["trust"]["ranks_used"], verdict["units"] != "", verdict["missing"])
+print("machines", verdict["machines"] == [{"rank": 3, "host": "host1", "device": 1}], verdict["next"][0]["arguments"])
+parts = verdict["breakdown"]
+print("breakdown", abs(sum(v for k, v in parts.items() if k != "step_ns") - parts["step_ns"]) < 10, parts["wait_ns"] > 0)
+# What it says to ask next can be asked.
+for each in verdict["next"]:
+    asked = talk.call(each["tool"], run=slow, **each["arguments"])
+    assert isinstance(asked, dict), (each, asked)
 print("progress", len(talk.notes) > 0, all(n["method"] == "notifications/progress" and n["params"]["progressToken"] == "p" for n in talk.notes),
       [n["params"]["progress"] for n in talk.notes] == sorted({n["params"]["progress"] for n in talk.notes}))
 whatif = talk.call("whatif", run=slow, fixes=["rank:3"])
@@ -175,8 +191,14 @@ if talk.modern:
     talk.send({"jsonrpc": "2.0", "id": "stream", "method": "subscriptions/listen", "params": {"_meta": META, "notifications": {"toolsListChanged": True}}})
     check(talk.hear(), "subscriptions/listen", True)
     talk.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "stream"}})
+    talk.send({"jsonrpc": "2.0", "id": 77, "method": "subscriptions/listen", "params": {"_meta": META, "notifications": {}}})
+    check(talk.hear(), "subscriptions/listen", True)
 print("slice", events == [e for e in load("slice") if e["ph"] != "M" and e.get("cat") == "wait"], len(events) == page["total"])
-print("status", *talk.end())
+# A subscription that is still open ends with its server.
+status, rest = talk.end()
+for line in rest.splitlines():
+    check(parse(line), "subscriptions/listen", True)
+print("status", status, rest.count(b"\n") == talk.modern)
 EOF
 for revision in 2026-07-28 2025-11-25; do
 	behaviour "begin, list, verdict, whatif, slice: a conversation in revision $revision"
@@ -191,10 +213,12 @@ schemas True True
 resource npuprof://guide True True
 runs ['even:4', 'slow:4']
 verdict True 4 True []
+machines True {'fixes': ['rank:3']}
+breakdown True True
 progress True True True
 whatif True True True
 slice True True
-status 0 b''
+status 0 True
 EOF
 done
 
@@ -219,7 +243,11 @@ def whole(tool, member, **arguments):
 def plain(value):
     return {k: v for k, v in value.items() if k != "evidence"}
 findings, pages, page = whole("findings", "findings", run=slow, max_bytes=20000)
-print("findings", [plain(f) for f in findings] == [plain(f) for f in load("advisor")["findings"]], page["total"] == len(findings))
+print("findings", [plain(f) for f in findings] == [plain(f) for f in load("advisor")["findings"]], page["gains"] == load("advisor")["total"])
+print("evidence", max(len(f["evidence"]["rows"]) for f in findings), all(len(f["evidence"]["rows"]) == min(3, f["evidence"]["rows_total"]) for f in findings))
+longest = max(findings, key=lambda f: f["evidence"]["rows_total"])
+of_rule, _, _ = whole("findings", "findings", run=slow, rule=longest["rule"], max_bytes=50000)
+print("of a rule", all(len(f["evidence"]["rows"]) == min(20, f["evidence"]["rows_total"]) for f in of_rule), len(of_rule) > 0)
 high, _, _ = whole("findings", "findings", run=slow, severity="high", max_bytes=20000)
 print("severity", {f["severity"] for f in high})
 waterfall, _, page = whole("compare", "waterfall", run=slow, base=data + "/even", fail_on="step>2%")
@@ -253,6 +281,8 @@ run python3 "$work/same.py" "$npuprof" "$work/copy" "$work"
 expect_exit 0
 expect_stdout <<'EOF'
 findings True True
+evidence 3 True
+of a rule True True
 severity {'high'}
 compare True True True
 pages True True
@@ -403,8 +433,11 @@ print(talk.call("history", action="prune"))
 usual = talk.call("history", action="judge", run="slow", fail_on="step>2%")
 print(usual["result"], usual["trust"]["ranks_used"], usual["figures"][0]["figure"], usual["figures"][0]["allowed"])
 print("status", *talk.end())
+bare = Talk(npuprof, "-d", data)
+print(bare.call("history"))
+bare.end()
 EOF
-run python3 "$work/history.py" "$npuprof" "$work/data" "$work"
+run env -u NPUPROF_HISTORY python3 "$work/history.py" "$npuprof" "$work/data" "$work"
 expect_exit 0
 expect_stdout <<'EOF'
 list True True
@@ -414,6 +447,7 @@ advise True True
 argument 'action' is none of those that tools/list names
 withheld 4 step 0.02
 status 0 b''
+no earlier runs are known: the server was started without a store (npuprof mcp --store FILE)
 EOF
 
 behaviour 'a directory that is not there, or none, is a line'
