@@ -47,7 +47,7 @@ endif()
 # library; else for the folders in which tests spend their time, and what is compiled to run for a moment gets none.
 # Lines of coverage are those of the source. What may be uninitialised is asked with the sanitizers, which find out
 # whether it is.
-set(np_busy_folders core/base core/format/db core/format/scan core/format/text core/model/load/capture core/model/run
+set(np_busy_folders core/base core/base/number core/format/db core/format/scan core/format/text core/model/load/capture core/model/run
   advisor/engine/data advisor/engine/sql sim/synth/out)
 
 # np_optimise(<target>): its sources, as far as they are worth it

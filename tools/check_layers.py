@@ -18,6 +18,9 @@ import sys
 MOST_SOURCES = 25
 MOST_README_LINES = 60
 MOST_EXCEPTIONS = 3
+# What C libraries round as they like, for any precision.
+ROUNDED = re.compile(r'\b(exp|exp2|exp10|expm1|log|log2|log10|log1p|pow|cbrt|hypot|sin|cos|tan|asin|acos|atan|atan2|sinh|cosh|tanh'
+                     r'|erf|erfc|lgamma|tgamma)(_r)?[fl]?\(')
 PRINTS = re.compile(r'\b(printf|puts|putchar|perror|_?exit|abort)\(|\b(stdout|stderr)\b')
 COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*|("(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\')', re.S)
 STRING = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'')
@@ -33,7 +36,7 @@ class TableError(Exception):
 class Table:
     """tools/layers.txt, read."""
 
-    LISTS = ('code', 'tests', 'features', 'library', 'program', 'silent', 'exports')
+    LISTS = ('code', 'tests', 'features', 'library', 'program', 'silent', 'exact', 'exports')
 
     def __init__(self, path, name):
         self.name = name
@@ -401,6 +404,7 @@ class Check:
                 if tree.home[path]:
                     self._refuse(user, tree.home[path], file.path, line, 'includes ' + path)
         self._silence()
+        self._exactness()
 
     def _silence(self):
         for file in self.code:
@@ -409,6 +413,15 @@ class Check:
             for found in PRINTS.finditer(file.bare):
                 self.fault(file.path, line_of(file.bare, found.start()),
                            '%s: this folder does not print or exit; return an error'
+                           % found.group(0).rstrip('('))
+
+    def _exactness(self):
+        for file in self.code:
+            if not is_below(self.tree.folder_of(file.path), self.table.exact):
+                continue
+            for found in ROUNDED.finditer(file.bare):
+                self.fault(file.path, line_of(file.bare, found.start()),
+                           '%s: rounded otherwise by other C libraries; npuprof/elementary.h has it'
                            % found.group(0).rstrip('('))
 
     def symbols(self):

@@ -91,12 +91,14 @@ PKG_CONFIG_LIBDIR=$libraries/pkgconfig:$out/sysroot/usr/share/pkgconfig PKG_CONF
 
 tools/wheel.py "$out/aarch64" -o "$out/dist"
 
-# Programs of the other machine under their names, so that cases do not know where they run.
-mkdir -p "$out/bin/here" "$out/bin/aarch64"
+# Programs of the other machine under their names, so that cases do not know where they run. The C library computes logarithms
+# and the like in other ways where processors cannot multiply and add at once: a third machine that costs nothing.
+mkdir -p "$out/bin/here" "$out/bin/aarch64" "$out/bin/plain"
 for program in npuprof npuprof-synth; do
 	printf '#!/bin/sh\nexec %s "$@"\n' "$out/here/$program" >"$out/bin/here/$program"
 	printf '#!/bin/sh\nexec qemu-aarch64-static %s "$@"\n' "$out/aarch64/$program" >"$out/bin/aarch64/$program"
-	chmod +x "$out/bin/here/$program" "$out/bin/aarch64/$program"
+	printf '#!/bin/sh\nGLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX2,-FMA,-FMA4 exec %s "$@"\n' "$out/here/$program" >"$out/bin/plain/$program"
+	chmod +x "$out/bin/here/$program" "$out/bin/aarch64/$program" "$out/bin/plain/$program"
 done
 
 in=$out/in
@@ -112,11 +114,31 @@ synth base '--ranks 4'
 synth text '--ranks 2 --format text'
 synth pipeline '--ranks 8 --tp 2 --pp 2 --slow-rank 5:1.3'
 synth memory '--ranks 4 --pp 2 --memory --snapshot --leak 1:3000000 --fragment 2:60000000 --stage-memory 0:1600000000 --no-instances'
+synth experts '--ranks 8 --ep 4 --hosts 2 --expert-skew 0.6 --slow-link 1-5:3 --slow-sender 2:2 --steps 5 --clock-skew host1:3ms:20'
+synth kineto '--ranks 2 --format kineto --no-steps --steps 6'
+synth steady '--ranks 2 --steps 12 --noise 3 --seed 7'
+synth later '--ranks 2 --steps 25 --noise 3 --seed 8 --slow-type MatMul*:1.02'
+# Summaries are read by whichever machine of a shared file system comes next.
+"$out/bin/here/npuprof" cluster -q --no-db --cache "$in/sums" -d "$in/experts"
 # Windows are taken in the order of their times, which copies for each machine keep.
-for window in 1 2 3; do
+for window in 1 2 3 4 5 6; do
 	synth "windows/job/window-$window" "--ranks 2 --seed $window --slow-rank 1:1.$((window + 2)) --no-instances"
 	find "$in/windows/job/window-$window" -exec touch -d "2026-01-0$window 12:00:00" {} +
 done
+
+# A history in which ranks were placed differently, and device 2 is slow wherever it is.
+"$out/bin/here/npuprof" history add "$in/db" --store "$in/moved.db" -q >/dev/null
+for i in 2 3 4 5 6 7 8 9 10 11 12; do
+	sqlite3 "$in/moved.db" "INSERT INTO RUN SELECT $i, 'f$i', job, dir, captured + $i, added, program, device, world, ranks, steps,
+			step_ns * (1 + ($i * $i % 5) / 500.0), basis, verdict, what, sentence FROM RUN WHERE id = 1;
+		INSERT INTO RANK SELECT $i, (rank + $i) % 4, host, device, stage, tp, dp, ep, step_ns,
+			computing_ns * (1 + (rank * $i % 7) / 2000.0), wait_ns, transfer_ns, idle_ns, charge_ns, mhz FROM RANK WHERE run = 1;
+		INSERT INTO REPAIR SELECT $i, 'rank:' || ((2 + $i) % 4), saved_ns FROM REPAIR WHERE run = 1 AND repair = 'rank:2'"
+done
+
+# Recorded profiles, where there are any.
+recorded=${NPUPROF_SHARED:-../shared}/data
+[ ! -d "$recorded" ] || ln -s "$(cd "$recorded" && pwd)" "$in/recorded"
 
 # Raw data, which the stand-in for the vendor's msprof exports: that of this machine in both cases.
 bash -c '. tests/cli/raw.sh && for r in 0 1; do write_raw "$1/raw/node0_100${r}_20261116050000000_ascend_pt" "$r" 2; done' bash "$in"
@@ -141,7 +163,7 @@ say tools/call '{"name":"history","arguments":{"action":"list"}}'
 
 # cases: a name, a tab, a command; it runs in an empty directory beside "in"
 cases() {
-	for run in db text pipeline; do
+	for run in db text pipeline experts kineto; do
 		for format in table json csv md; do
 			printf 'cluster-%s-%s\tnpuprof cluster in/%s -f %s -o out\n' "$run" "$format" "$run" "$format"
 			printf 'whatif-%s-%s\tnpuprof whatif in/%s -f %s\n' "$run" "$format" "$run" "$format"
@@ -161,7 +183,21 @@ cases() {
 	done
 	for format in table json csv md html; do
 		printf 'compare-%s\tnpuprof compare in/base in/db -f %s -o out\n' "$format" "$format"
+		printf 'compare-steady-%s\tnpuprof compare in/steady in/later --view kernel-type,operator,communication -f %s -o out\n' "$format" "$format"
 	done
+	printf 'gate\tnpuprof compare in/steady in/later --fail-on "step>0.1%%,kernel:MatMul*>0.1%%"; npuprof compare in/steady in/later --steps-from none -f json\n'
+	# shellcheck disable=SC2016 # for the shell that runs it
+	printf 'repairs\tfor r in rank:5 stage:1 link:1-5 host-gaps experts frequency hide-comm all; do npuprof whatif in/pipeline --fix $r -f json; npuprof whatif in/experts --fix $r -f json; done; npuprof whatif in/experts --top 3 -f json\n'
+	printf 'merge\tnpuprof cluster in/pipeline --cache sums -o out; npuprof merge sums -o part; npuprof cluster part --from-summaries -f json -o again; npuprof whatif part --from-summaries -f json\n'
+	printf 'summaries\tnpuprof cluster in/sums --from-summaries -f json -o out; npuprof merge in/sums -o part\n'
+	printf 'vendor\tnpuprof cluster in/db -m all --vendor-files -o out; npuprof cluster in/db --agent -o out\n'
+	printf 'differences\tnpuprof advisor in/later --base in/steady -f json -o out; npuprof cluster in/later -m cluster_time_compare_summary --base in/steady -f json -o out\n'
+	if [ -d "$in/recorded" ]; then
+		for run in resnet-2of8 llm-pp2dp2; do
+			printf 'recorded-%s\tnpuprof cluster in/recorded/%s -m all -f json -o out; npuprof whatif in/recorded/%s -f json; npuprof advisor in/recorded/%s -f json -o out\n' "$run" "$run" "$run" "$run"
+		done
+		printf 'recorded-snapshots\tnpuprof memory in/recorded/snapshots --sweep -f json -o out\n'
+	fi
 	for format in table json csv md; do
 		printf 'memory-%s\tnpuprof memory in/memory --sweep -f %s -o out; npuprof memory in/memory --base in/db -f %s -o out\n' "$format" "$format" "$format"
 	done
@@ -171,6 +207,13 @@ cases() {
 	printf 'history\tfor r in base db pipeline; do npuprof history add in/$r --frequency --store s.db; done; %s; %s\n' \
 		'for f in table json csv; do for v in trend effects advise "judge in/db"; do npuprof history $v --store s.db -f $f; done; done' \
 		'npuprof report in/db --history s.db -o page.html; rm s.db'
+	# shellcheck disable=SC2016 # for the shell that runs it
+	printf 'series\tfor w in in/windows/job/*; do npuprof history add $w --store s.db -q; done; %s; export NPUPROF_HISTORY=s.db; %s; rm s.db\n' \
+		'for f in table json; do for v in trend effects advise "trend --figure rank:1/computing" "judge in/steady"; do npuprof history $v --store s.db -f $f; done; done' \
+		'npuprof compare --baseline history in/windows/job/window-6 -f json'
+	# shellcheck disable=SC2016 # for the shell that runs it
+	printf 'moved\tcp in/moved.db s.db; %s; npuprof history export --store s.db; rm s.db\n' \
+		'for f in table json csv; do for v in list trend effects "effects --figure idle" advise "judge in/base"; do npuprof history $v --store s.db -f $f; done; done'
 	printf 'watch\tnpuprof watch in/windows --store s.db --settle 0 --once --lines lines --metrics metrics --on-verdict "cat >>told"; rm s.db\n'
 	printf 'mcp\tnpuprof mcp in <in/talk\n'
 	printf 'export\tnpuprof cluster in/db --export text -o out\n'
@@ -202,6 +245,7 @@ run_cases() {
 		-e 's/"elapsed_ns": *[0-9][0-9]*/"elapsed_ns": 0/g' -e "s#$out/$1/#$out/#g" {} +
 }
 run_cases here
+run_cases plain
 run_cases aarch64
 
 # What launchers of two nodes and their applications do is a matter of times and processes: no bytes to compare.
@@ -227,29 +271,37 @@ if QEMU_LD_PREFIX=/usr/aarch64-linux-gnu "$out/aarch64/npuprof-collect" -V >/dev
 		"$out/bin/aarch64/npuprof" cluster "$out/got/collected" -f json -o "$out/got/collected.result" | grep -q '"ranks_used": 4' && collected='4 of 4 ranks'
 fi
 
-# same <file>: the bytes of both, but for the version of the SQLite that wrote a database, at the end of its head
+# same <machine> <file>: the bytes of both, but for the version of the SQLite that wrote a database, at the end of its head
 same() {
-	cmp -s "$out/got/here/$1" "$out/got/aarch64/$1" && return
-	case $1 in
-	*.db) [ -e "$out/got/aarch64/$1" ] && [ -z "$(cmp -l "$out/got/here/$1" "$out/got/aarch64/$1" 2>&1 | awk '$1 < 97 || $1 > 100' || :)" ] ;;
+	cmp -s "$out/got/here/$2" "$out/got/$1/$2" && return
+	case $2 in
+	*.db) [ -e "$out/got/$1/$2" ] && [ -z "$(cmp -l "$out/got/here/$2" "$out/got/$1/$2" 2>&1 | awk '$1 < 97 || $1 > 100' || :)" ] ;;
 	*) return 1 ;;
 	esac
 }
 
-different=0 same=0
-for file in $(cd "$out/got/here" && find . -type f | LC_ALL=C sort); do
-	if same "$file"; then
-		same=$((same + 1))
-		continue
-	fi
-	different=$((different + 1))
-	echo "differs: $file"
-	case $file in
-	*.db) ;;
-	*) diff "$out/got/here/$file" "$out/got/aarch64/$file" | cut -c 1-160 | head -n 5 ;;
-	esac
-done
-missing=$( (cd "$out/got/aarch64" && find . -type f) | while read -r file; do [ -e "$out/got/here/$file" ] || echo "$file"; done)
-[ -z "$missing" ] || echo "only there: $missing"
-echo "$(cases | wc -l) commands: $same files are the same, $different differ; the collector there: $collected"
-[ "$different" = 0 ] && [ -z "$missing" ] && [ "$collected" != failed ]
+# compare <machine>: how many files differ, after showing them
+compare() {
+	different=0 same=0
+	for file in $(cd "$out/got/here" && find . -type f | LC_ALL=C sort); do
+		if same "$1" "$file"; then
+			same=$((same + 1))
+			continue
+		fi
+		different=$((different + 1))
+		echo "differs: $1 $file"
+		case $file in
+		*.db) ;;
+		*) diff "$out/got/here/$file" "$out/got/$1/$file" | cut -c 1-160 | head -n 5 ;;
+		esac
+	done
+	missing=$( (cd "$out/got/$1" && find . -type f) | while read -r file; do [ -e "$out/got/here/$file" ] || echo "$file"; done)
+	[ -z "$missing" ] || echo "only on $1: $missing"
+	[ "$different" = 0 ] && [ -z "$missing" ] || bad=1
+	echo "$1: $(cases | wc -l) commands: $same files are the same, $different differ"
+}
+bad=''
+compare plain
+compare aarch64
+echo "the collector there: $collected"
+[ -z "$bad" ] && [ "$collected" != failed ]

@@ -2,6 +2,7 @@
 /* Tests whether a difference is more than chance (cmp_significance.h). */
 #include "cmp_significance.h"
 
+#include "npuprof/elementary.h"
 #include "npuprof/order.h"
 #include "npuprof/robust.h"
 
@@ -61,20 +62,14 @@ static double beta_fraction(double a, double b, double x)
 	return h;
 }
 
-static double log_gamma(double x)
-{
-	int sign;
-
-	return lgamma_r(x, &sign);
-}
-
 static double beta_regular(double a, double b, double x)
 {
 	double front;
 
 	if (x <= 0 || x >= 1)
 		return x <= 0 ? 0 : 1;
-	front = exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * log(x) + b * log1p(-x));
+	front = np_exp(np_log_gamma(a + b) - np_log_gamma(a) - np_log_gamma(b) + a * np_log(x) +
+		       b * np_log1p(-x));
 	return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a
 					 : 1 - front * beta_fraction(b, a, 1 - x) / b;
 }
@@ -212,7 +207,7 @@ static double normal_tail(struct rank_sum sum, size_t count_a, size_t count_b)
 
 	if (variance <= 0)
 		return 1;
-	return off <= 0 ? 1 : erfc(off / sqrt(2 * variance));
+	return off <= 0 ? 1 : np_erfc(off / sqrt(2 * variance));
 }
 
 double cmp_mann_whitney(struct cmp_values a, struct cmp_values b, struct np_err *err)

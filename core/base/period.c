@@ -668,7 +668,7 @@ static int take(const struct signatures *sequence, const struct period_candidate
 
 	if (count < 2)
 		return NP_OK;
-	ret->confidence = beyond * candidate->recur * (1 - pow(0.5, (double)count));
+	ret->confidence = beyond * candidate->recur * (1 - ldexp(1, -(int)count));
 	if (ret->confidence < NP_PERIOD_CONFIDENCE)
 		return NP_OK;
 	ret->begin = malloc((count + 1) * sizeof(*ret->begin));

@@ -2,6 +2,8 @@
 /* Finds the runs at which a series of figures changed for good, or for a while. */
 #include "change_points.h"
 
+#include "npuprof/elementary.h"
+
 #include "middle.h"
 
 /* Shufflings: enough to tell a chance of HIST_CHANGE_ERROR. */
@@ -428,7 +430,8 @@ static int join_gradual(struct search *search, size_t count)
 		if (end - begin <= LINE_MOST)
 			rc = fit_line(search, begin, end, &left, &line);
 		/* Each level, and each place of a cut, describes a part of the chance. */
-		if (left < levels * exp((2 * (double)(next - first) - 1) / (double)(end - begin)))
+		if (left <
+		    levels * np_exp((2 * (double)(next - first) - 1) / (double)(end - begin)))
 			found->list.item[kept++] = line;
 		else
 			while (first < next)

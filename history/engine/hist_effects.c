@@ -3,6 +3,8 @@
  */
 #include "hist_effects.h"
 
+#include "npuprof/elementary.h"
+
 #include <math.h>
 
 #include "middle.h"
@@ -134,7 +136,7 @@ static int take_value(struct work *work, uint32_t run, const struct hist_rank *r
 	in = bsearch(&role, work->roles.item, work->roles.count, sizeof(role), by_rank);
 	*one = (struct hist_observation){ run, (uint32_t)(in - work->roles.item),
 					  (uint32_t)(at - work->machines.item),
-					  log((double)value) };
+					  np_log((double)value) };
 	return NP_OK;
 }
 

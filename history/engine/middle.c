@@ -2,6 +2,10 @@
 /* Middle values, quantiles, and how far chance alone goes. */
 #include "middle.h"
 
+#include "npuprof/elementary.h"
+
+#define SQRT_2_PI 0x1.40d931ff62706p+1
+
 static int by_value(const void *left, const void *right)
 {
 	double a = *(const double *)left;
@@ -81,11 +85,11 @@ double hist_middle(double *values, size_t count)
 /* The quantile of the normal distribution: Newton's method on its tail. */
 static double normal_above(double above)
 {
-	double z = sqrt(-2 * log(above < 0.5 ? above : 1 - above));
+	double z = sqrt(-2 * np_log(above < 0.5 ? above : 1 - above));
 
 	for (int i = 0; i < 60; i++) {
-		double tail = 0.5 * erfc(z / sqrt(2.0));
-		double density = exp(-0.5 * z * z) / sqrt(2 * acos(-1.0));
+		double tail = 0.5 * np_erfc(z / sqrt(2.0));
+		double density = np_exp(-0.5 * z * z) / SQRT_2_PI;
 		double step = (tail - (above < 0.5 ? above : 1 - above)) / density;
 
 		/* Far out the first guess is too large: small steps until it is near. */

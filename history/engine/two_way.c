@@ -2,6 +2,8 @@
 /* Divides figures of ranks into what their roles and what their machines cause. */
 #include "two_way.h"
 
+#include "npuprof/elementary.h"
+
 #include "middle.h"
 
 /* Parts of the runs that are left out in turn, and the fewest that say something. */
@@ -272,7 +274,7 @@ static void take_effects(struct fit *fit, enum dimension by, struct hist_effect 
 		effect->count = fit->index[by].first[i + 1] - fit->index[by].first[i];
 		effect->component = effect->count > 0 ? fit->component[base + i] : UINT32_MAX;
 		effect->told = effect->count > 0 && fit->scratch[fit->component[base + i]] > 1;
-		effect->share = effect->told ? expm1(fit->effect[by][i]) : (double)NAN;
+		effect->share = effect->told ? np_expm1(fit->effect[by][i]) : (double)NAN;
 		effect->error = (double)NAN;
 	}
 }

@@ -4,6 +4,7 @@
 
 #include "npuprof/activity.h"
 #include "npuprof/align.h"
+#include "npuprof/elementary.h"
 #include "npuprof/idmap.h"
 #include "npuprof/order.h"
 #include "npuprof/rank.h"
@@ -45,12 +46,9 @@ enum np_cause np_root_cause_main(const struct np_root_causes *causes, uint32_t r
 
 /* --- chance ----------------------------------------------------------------------------------- */
 
-/* lgamma() also writes its sign where all threads see it. */
 static double log_factorial(double n)
 {
-	int sign;
-
-	return lgamma_r(n + 1, &sign);
+	return np_log_gamma(n + 1);
 }
 
 /* The chance of `least` or more hits in `tries` of probability `p`. */
@@ -62,8 +60,9 @@ static double binomial_tail(size_t tries, size_t least, double p)
 	for (size_t i = least; i <= tries; i++) {
 		double hits = (double)i;
 
-		tail += exp(log_factorial(all) - log_factorial(hits) - log_factorial(all - hits) +
-			    hits * log(p) + (all - hits) * log1p(-p));
+		tail += np_exp(log_factorial(all) - log_factorial(hits) -
+			       log_factorial(all - hits) + hits * np_log(p) +
+			       (all - hits) * np_log1p(-p));
 	}
 	return tail;
 }

@@ -5,6 +5,7 @@
 #include "links_faults.h"
 
 #include "npuprof/align.h"
+#include "npuprof/elementary.h"
 #include "npuprof/op_times.h"
 #include "npuprof/robust.h"
 
@@ -501,7 +502,7 @@ static struct link_excess excess_of(const struct link_cell *cells, size_t count,
 			continue;
 		excess.way_back = excess.way_back && cells[i].way_back;
 		scratch[used++] =
-			(struct np_weighted){ log((double)cells[i].time / cells[i].expected),
+			(struct np_weighted){ np_log((double)cells[i].time / cells[i].expected),
 					      (double)cells[i].all_time };
 	}
 	excess.known = used > 0;

@@ -3,9 +3,8 @@
 #include "links_faults.h"
 
 #include "npuprof/align.h"
+#include "npuprof/elementary.h"
 #include "npuprof/robust.h"
-
-#include <math.h>
 
 /*
  * Links from whole operators
@@ -228,20 +227,20 @@ static int compare(struct link_groups *groups)
 static size_t mark_slow(struct link_groups *groups)
 {
 	size_t count = groups->tested.count;
-	double limit = log(LINK_SLOW);
+	double limit = np_log(LINK_SLOW);
 	double deviation;
 	size_t slow = 0;
 
 	for (size_t i = 0; i < count; i++)
 		groups->scratch[i] =
-			log(groups->tested.item[i].taken / groups->tested.item[i].expected);
+			np_log(groups->tested.item[i].taken / groups->tested.item[i].expected);
 	deviation = np_deviation(groups->scratch, count, 0);
 	if (limit < LINK_DEVIATIONS * deviation)
 		limit = LINK_DEVIATIONS * deviation;
 	for (size_t i = 0; i < count; i++) {
 		struct tested *tested = &groups->tested.item[i];
 
-		tested->slow = log(tested->taken / tested->expected) >= limit;
+		tested->slow = np_log(tested->taken / tested->expected) >= limit;
 		slow += tested->slow;
 	}
 	return slow;

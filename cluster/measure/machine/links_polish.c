@@ -2,10 +2,9 @@
 /* Which end, plane or link a slow transfer is due to, by median polish. */
 #include "links_faults.h"
 
+#include "npuprof/elementary.h"
 #include "npuprof/idmap.h"
 #include "npuprof/robust.h"
-
-#include <math.h>
 
 #define ROUNDS 10
 
@@ -149,10 +148,10 @@ static void decide(struct polish *polish, bool bulk)
 	for (size_t i = 0; i < polish->count; i++) {
 		const struct polish_entry *entry = &polish->entries[i];
 		struct np_link_speed *link = &polish->links->list.item[entry->link];
-		double limit = log(bulk ? LINK_SLOW : LINK_SLOW_SHORT);
+		double limit = np_log(bulk ? LINK_SLOW : LINK_SLOW_SHORT);
 
 		if (link->troubled > 0)
-			limit = log(LINK_SLOW_TROUBLED);
+			limit = np_log(LINK_SLOW_TROUBLED);
 		if (limit < LINK_DEVIATIONS * deviation)
 			limit = LINK_DEVIATIONS * deviation;
 		/* To be as slow as the way back says nothing. */

@@ -3,6 +3,7 @@
 #include "scenario.h"
 
 #include "npuprof/align.h"
+#include "npuprof/elementary.h"
 #include "npuprof/rank.h"
 #include "npuprof/text.h"
 
@@ -218,7 +219,7 @@ int scenario_is_lasting(const struct np_whatif_input *input, const struct np_fix
 	int rc = host_measure(input, fix, &host, err);
 
 	for (size_t i = 0; i < cluster->steps.count && rc == NP_OK; i++) {
-		double ratio = log(host_ratio(&host, cluster->steps.item[i]));
+		double ratio = np_log(host_ratio(&host, cluster->steps.item[i]));
 
 		if (isnan(ratio))
 			continue;

@@ -3,6 +3,7 @@
 #include "whatif_run.h"
 
 #include "npuprof/align.h"
+#include "npuprof/elementary.h"
 #include "npuprof/robust.h"
 #include "npuprof/text.h"
 
@@ -86,11 +87,11 @@ static void see_peers(const struct peer_place *peers, size_t count, struct exces
 	for (size_t i = 0; i < count && count > 1; i++) {
 		struct excess *own = &excess[peers[i].rank];
 		double others = median_without(peers, count, i);
-		double more = others > 0 && peers[i].work > 0 ? log(peers[i].work / others) : 0;
+		double more = others > 0 && peers[i].work > 0 ? np_log(peers[i].work / others) : 0;
 
 		own->sum += more;
 		own->squares += more * more;
-		own->longer += more > log(LONGER_IN_STEP);
+		own->longer += more > np_log(LONGER_IN_STEP);
 		own->count++;
 	}
 }
@@ -145,7 +146,7 @@ static bool is_evident(const struct excess *excess, double noise)
 {
 	double mean = mean_of(excess);
 
-	return mean > log(RANK_LONGER) && mean > RANK_DIFFERS * noise &&
+	return mean > np_log(RANK_LONGER) && mean > RANK_DIFFERS * noise &&
 	       mean > STEPS_DIFFER * spread_of(excess);
 }
 
@@ -153,7 +154,7 @@ static bool is_steady(const struct excess *excess, double noise)
 {
 	double mean = mean_of(excess);
 
-	return mean > log(STEADILY_LONGER) && mean > RANK_DIFFERS * noise &&
+	return mean > np_log(STEADILY_LONGER) && mean > RANK_DIFFERS * noise &&
 	       excess->longer * 2 > excess->count;
 }
 
