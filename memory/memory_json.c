@@ -134,6 +134,9 @@ static void put_survivors(struct np_jsonout *out, const struct mem_rank *result)
 			   result->lives_known && result->source == MEM_SNAPSHOT
 				   ? (int64_t)composition->never_freed_requested
 				   : NP_UNKNOWN);
+	if (composition->forward_bytes > 0)
+		np_jsonout_integer(out, "kept_by_forward_bytes",
+				   (int64_t)composition->forward_bytes);
 	np_jsonout_end(out);
 	np_jsonout_array(out, "grows");
 	for (size_t i = 0; i < composition->leaks.count; i++) {

@@ -415,10 +415,15 @@ static void say_never_freed(struct np_buf *buf, const struct mem_rank *rank)
 			       ? "never freed: {1} blocks, {2}; whether {3} of it grow is not "
 				 "known, as they have no stack: name a frame that begins steps "
 				 "with --step-frame\n"
+		       : composition->forward_bytes > 0
+			       ? "never freed: {1} blocks, {2}; {4} of it are kept by calls of the "
+				 "model of which none went back: activations on their way, or, where "
+				 "nothing is trained, no_grad() is missing\n"
 			       : "never freed: {1} blocks, {2}; none of it grows\n",
 		       NP_SAID_INT(composition->never_freed),
 		       NP_SAID_BYTES((int64_t)composition->never_freed_bytes),
-		       NP_SAID_BYTES((int64_t)composition->nameless_bytes));
+		       NP_SAID_BYTES((int64_t)composition->nameless_bytes),
+		       NP_SAID_BYTES((int64_t)composition->forward_bytes));
 }
 
 static void say_survivors(struct np_buf *buf, const struct memory_report *report,
@@ -675,6 +680,12 @@ static void say_next(struct np_buf *buf, const struct memory_report *report,
 		if (serves)
 			np_say(buf, "until then {1} would have served the request that failed\n",
 			       NP_SAID_TEXT(setting.text));
+	} else if (composition->forward_bytes > 0 &&
+		   (int64_t)composition->forward_bytes >= rank->allocated.bytes / 2) {
+		np_say(buf,
+		       "do next: call the model within no_grad() where nothing is trained, or have "
+		       "fewer batches on their way: they keep {1}\n",
+		       NP_SAID_BYTES((int64_t)composition->forward_bytes));
 	} else if (best && !rank->oom.what &&
 		   percent(best->gain, rank->reserved.bytes) >= GAIN_MATTERS) {
 		np_say(buf, "do next: set {1}; it saves {2}\n", NP_SAID_TEXT(setting.text),

@@ -321,7 +321,7 @@ static int find_leaks(struct composition *composition, struct labeller *labeller
 {
 	const struct mem_history *history = labeller->history;
 	mem_growths growths = { 0 };
-	int rc = mem_growth_find(history, &growths, err);
+	int rc = mem_growth_find(history, &growths, &composition->forward_bytes, err);
 
 	for (size_t i = 0; rc == NP_OK && i < growths.count; i++) {
 		const struct mem_growth *growth = &growths.item[i];

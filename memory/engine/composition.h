@@ -41,6 +41,7 @@ struct composition {
 	uint64_t never_freed_bytes;
 	uint64_t never_freed_requested;
 	uint64_t nameless_bytes;       /* of these: without a stack, and it may be that they grow */
+	uint64_t forward_bytes;        /* of these: kept by calls of a model that did not go back */
 	struct mem_life largest_freed; /* .size is 0: none */
 	/* Blocks of one label that are there at the peak and soon gone; bytes is 0: none. */
 	struct mem_group transient;

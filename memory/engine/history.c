@@ -31,6 +31,99 @@ static bool is_padded(const struct mem_history *history)
 	return true;
 }
 
+/* Of how many blocks that are known these settings give the size, but for what was not worth a cut?
+ */
+static size_t count_sizes(const struct mem_history *history, const struct mem_settings *settings)
+{
+	const struct snapshot *snapshot = history->snapshot;
+	size_t count = 0;
+
+	for (size_t i = 0; i < snapshot->segments.count; i++) {
+		const struct snap_segment *segment = &snapshot->segments.item[i];
+		const uint64_t most =
+			segment->small || segment->expandable ? MEM_GRANULE - 1 : MEM_SMALL_MOST;
+
+		for (size_t j = 0; belongs(history, segment) && j < segment->count; j++) {
+			const struct snap_block *block = &snapshot->blocks.item[segment->first + j];
+			const uint64_t size = layout_round(settings, block->requested);
+
+			count += block->state == SNAP_ALLOCATED && block->requested > 0 &&
+				 block->size >= size && block->size - size <= most;
+		}
+	}
+	return count;
+}
+
+/* Into how many parts powers of two are divided shows in the blocks, if it shows in more of them.
+ */
+static void find_divisions(struct mem_history *history)
+{
+	static const uint64_t divisions[] = { 2, 4, 8, 16 };
+	struct mem_settings tried = history->settings;
+	size_t most = count_sizes(history, &tried);
+
+	for (size_t i = 0; i < NP_COUNT(divisions); i++) {
+		size_t count;
+
+		tried.divisions = divisions[i];
+		count = count_sizes(history, &tried);
+		if (count <= most)
+			continue;
+		most = count;
+		history->settings.divisions = divisions[i];
+	}
+}
+
+static uint64_t common_divisor(uint64_t a, uint64_t b)
+{
+	while (b > 0) {
+		uint64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+/* Allocations of expandable segments map whole pages: what all of them are multiples of. */
+static void find_page(struct mem_history *history)
+{
+	uint64_t page = 0;
+
+	for (size_t i = 0; i < history->count; i++) {
+		const struct snap_event *event = &history->events[i];
+
+		if (event->action == SNAP_SEGMENT_MAP && event->size > MEM_SMALL_SEGMENT)
+			page = common_divisor(event->size, page);
+	}
+	for (size_t i = 0; i < history->snapshot->segments.count; i++) {
+		const struct snap_segment *segment = &history->snapshot->segments.item[i];
+
+		if (belongs(history, segment) && segment->expandable && !segment->small)
+			page = common_divisor(segment->size, page);
+	}
+	/* Of few large ones the divisor may be many pages. */
+	if (page >= MEM_LARGE_SEGMENT && page <= MEM_LARGE_PAGE_MOST &&
+	    page % MEM_LARGE_SEGMENT != 0)
+		history->settings.large_segment = page;
+}
+
+/* A segment that was made for a request of less has the size that all such have. */
+static void find_large_segment(struct mem_history *history)
+{
+	for (size_t i = 0; i + 1 < history->count; i++) {
+		const struct snap_event *event = &history->events[i];
+		const uint64_t size = layout_round(&history->settings, event[1].size);
+
+		if (event->action != SNAP_SEGMENT_ALLOC || event[1].action != SNAP_ALLOC ||
+		    size <= MEM_SMALL_MOST || size >= MEM_LARGE_FROM ||
+		    event->size < MEM_LARGE_SEGMENT || event->size > MEM_LARGE_PAGE_MOST)
+			continue;
+		history->settings.large_segment = event->size;
+		return;
+	}
+}
+
 static void find_settings(struct mem_history *history)
 {
 	const struct snapshot *snapshot = history->snapshot;
@@ -47,6 +140,16 @@ static void find_settings(struct mem_history *history)
 		    snapshot->segments.item[i].expandable)
 			history->settings.expandable = true;
 	}
+	if (snapshot->max_split != NP_UNKNOWN)
+		history->settings.max_split = (uint64_t)snapshot->max_split;
+	if (snapshot->divisions == NP_UNKNOWN)
+		find_divisions(history);
+	else if (snapshot->divisions > 1)
+		history->settings.divisions = (uint64_t)snapshot->divisions;
+	if (history->settings.expandable)
+		find_page(history);
+	else
+		find_large_segment(history);
 }
 
 /* More inconsistent events than this part: nothing can be told from them. */

@@ -888,11 +888,7 @@ static int collect_garbage(struct mem_layout *layout, struct np_err *err)
 	return rc;
 }
 
-/*
- * With a limit of splitting: give back the smallest whole block of the stream that is enough, else
- * the largest first. Tells by *ret whether that was enough.
- */
-static int release_some(struct mem_layout *layout, uint64_t size, uint32_t key, bool *ret,
+int layout_release_some(struct mem_layout *layout, uint64_t size, uint32_t key, bool *ret,
 			struct np_err *err)
 {
 	uint64_t wanted = size > layout->settings.max_split ? size : layout->settings.max_split;
@@ -935,7 +931,7 @@ static int make_room(struct mem_layout *layout, uint64_t size, uint32_t key, str
 
 	if (rc < 0 || is_allowed(layout, size, key))
 		return rc;
-	rc = release_some(layout, size, key, &enough, err);
+	rc = layout_release_some(layout, size, key, &enough, err);
 	/* The driver is not asked again where that was not enough, though it might have it now. */
 	if (rc == NP_OK && !(enough && is_allowed(layout, size, key)))
 		rc = layout_release_cached(layout, err);
@@ -994,18 +990,40 @@ static int unmap_pages(struct mem_layout *layout, uint32_t number, struct np_err
 	return list(layout, number, err);
 }
 
+/* Of one pool, the small or the large blocks; ordered as they are listed. */
+static int release_part(struct mem_layout *layout, const mem_frees *cached, uint8_t pool,
+			bool small, struct np_err *err)
+{
+	int rc = NP_OK;
+
+	for (size_t i = 0; rc == NP_OK && i < cached->count; i++) {
+		const struct mem_free *one = &cached->item[i];
+
+		if (layout_key_pool(one->key) != pool || layout_key_small(one->key) != small)
+			continue;
+		if (layout->settings.expandable)
+			rc = unmap_pages(layout, one->block, err);
+		else if (is_whole(&layout->blocks.item[one->block]))
+			rc = release_whole(layout, one->block, err);
+	}
+	return rc;
+}
+
 int layout_release_cached(struct mem_layout *layout, struct np_err *err)
 {
 	mem_frees cached;
 	int rc = copy_free(layout, &cached, err);
 
-	for (size_t i = 0; rc == NP_OK && i < cached.count; i++) {
-		uint32_t number = cached.item[i].block;
-
-		if (layout->settings.expandable)
-			rc = unmap_pages(layout, number, err);
-		else if (is_whole(&layout->blocks.item[number]))
-			rc = release_whole(layout, number, err);
+	if (rc == NP_OK)
+		rc = release_part(layout, &cached, DEFAULT_POOL, false, err);
+	if (rc == NP_OK)
+		rc = release_part(layout, &cached, DEFAULT_POOL, true, err);
+	for (unsigned i = DEFAULT_POOL + 1; rc == NP_OK && i <= UINT8_MAX; i++) {
+		if (!layout->given_up[i])
+			continue;
+		rc = release_part(layout, &cached, (uint8_t)i, true, err);
+		if (rc == NP_OK)
+			rc = release_part(layout, &cached, (uint8_t)i, false, err);
 	}
 	np_vec_release(&cached);
 	return rc;

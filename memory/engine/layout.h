@@ -12,17 +12,18 @@
  * the rules of the allocator under some settings. Blocks are known by the address that the record
  * has for them, wherever they are here.
  */
-#define MEM_NO_SPLIT_LIMIT UINT64_MAX
-#define MEM_GRANULE        UINT64_C(512)
-#define MEM_MIB            (UINT64_C(1) << 20)
-#define MEM_SMALL_MOST     MEM_MIB /* of a block of the small pool */
-#define MEM_SMALL_SEGMENT  (2 * MEM_MIB)
-#define MEM_LARGE_FROM     (10 * MEM_MIB) /* such a request has a segment of its own */
-#define MEM_LARGE_SEGMENT  (20 * MEM_MIB) /* those that other requests share */
-#define MEM_NON_SPLIT_ROOM (20 * MEM_MIB)
-#define MEM_NPU_ALIGN      UINT64_C(16384)
-#define MEM_GIB            (UINT64_C(1) << 30)
-#define MEM_NONE           UINT32_MAX
+#define MEM_NO_SPLIT_LIMIT  UINT64_MAX
+#define MEM_GRANULE         UINT64_C(512)
+#define MEM_MIB             (UINT64_C(1) << 20)
+#define MEM_SMALL_MOST      MEM_MIB /* of a block of the small pool */
+#define MEM_SMALL_SEGMENT   (2 * MEM_MIB)
+#define MEM_LARGE_FROM      (10 * MEM_MIB) /* such a request has a segment of its own */
+#define MEM_LARGE_SEGMENT   (20 * MEM_MIB) /* those that other requests share */
+#define MEM_LARGE_PAGE_MOST (512 * MEM_MIB)
+#define MEM_NON_SPLIT_ROOM  (20 * MEM_MIB)
+#define MEM_NPU_ALIGN       UINT64_C(16384)
+#define MEM_GIB             (UINT64_C(1) << 30)
+#define MEM_NONE            UINT32_MAX
 
 struct mem_settings {
 	bool expandable;
@@ -97,6 +98,8 @@ struct mem_layout {
 	uint64_t next_address; /* of segments that the record has not */
 	size_t grown;          /* calls of the driver for more */
 	uint32_t searches;     /* in large blocks of the pool that garbage is collected in */
+	/* By pool of somebody's own, as that of a graph: what it has cached is given back too. */
+	bool given_up[UINT8_MAX + 1];
 	size_t refused; /* requests that the cap leaves no room for; they got it all the same */
 	/* Calls since the user last emptied it, if he wants them. */
 	bool keep_calls;
@@ -142,8 +145,15 @@ void layout_free_requested(struct mem_layout *layout, uint32_t block);
 int layout_free_completed(struct mem_layout *layout, uint64_t recorded, uint32_t block,
 			  struct np_err *err) NP_MUST_USE;
 
-/* Give back all that is cached. */
+/* Give back all that is cached, of pools of somebody's own only once they were given up. */
 int layout_release_cached(struct mem_layout *layout, struct np_err *err) NP_MUST_USE;
+
+/*
+ * With a limit of splitting, before that: give back the smallest whole block of the stream that is
+ * enough, else the largest first. Tells by *ret whether that was enough.
+ */
+int layout_release_some(struct mem_layout *layout, uint64_t size, uint32_t key, bool *ret,
+			struct np_err *err) NP_MUST_USE;
 
 /* What is free: all of it, the largest block, in the small pool, stuck in segments in use. */
 struct layout_gaps {

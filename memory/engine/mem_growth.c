@@ -18,6 +18,8 @@ struct survivors {
 	struct mem_occasions occasions;
 	size_t blocks;
 	uint64_t bytes;
+	uint64_t least; /* requested of one */
+	uint64_t most;
 };
 
 void mem_occasions_add(struct mem_occasions *occasions, uint64_t live, uint64_t kept)
@@ -55,6 +57,7 @@ struct growth_job {
 	struct survivors *all; /* by stack */
 	uint64_t *pass_of; /* likewise: what call of a model or of its making it is in; 0: none */
 	uint32_t *freed;   /* by event: the life that ends, plus one */
+	size_t started;    /* lives from before the record that end in it */
 	uint32_t frees;
 	uint32_t backward; /* allocations on a way back */
 	uint32_t pass;     /* grows with each other call */
@@ -124,8 +127,12 @@ static int prepare(struct growth_job *job, struct np_err *err)
 	for (size_t i = 0; i < history->lives.count; i++) {
 		const struct mem_life *life = &history->lives.item[i];
 
-		if (life->birth != MEM_NONE && life->freed != MEM_NONE)
-			job->freed[life->freed] = (uint32_t)i + 1;
+		/* Of a block that was already on its way nobody asked. */
+		if (life->freed == MEM_NONE ||
+		    (life->birth == MEM_NONE && history->start_blocks.item[i].pending))
+			continue;
+		job->freed[life->freed] = (uint32_t)i + 1;
+		job->started += life->birth == MEM_NONE;
 	}
 	return NP_OK;
 }
@@ -152,6 +159,11 @@ static void see_pass(struct growth_job *job, const struct snap_event *event)
 	job->pass_now = pass;
 }
 
+static size_t at_most(size_t value, size_t most)
+{
+	return value < most ? value : most;
+}
+
 /*
  * Is this birth another occasion than the last one of its stack? Where no steps are known the
  * program must have done other work in between, which frees what it took: who builds a model
@@ -164,9 +176,11 @@ static bool is_apart(const struct growth_job *job, const struct survivors *one, 
 
 	if (history->steps.count >= MEM_LEAK_OCCASIONS)
 		return history_step_at(history, one->last) != history_step_at(history, birth);
-	return birth - one->last > history->count / MEM_OCCASION_PART + 1 &&
+	return birth - one->last >
+		       at_most(history->count / MEM_OCCASION_PART + 1, MEM_APART_EVENTS) &&
 	       job->frees - one->frees >
-		       history->actions[SNAP_FREE_COMPLETED] / MEM_OCCASION_PART &&
+		       at_most(history->actions[SNAP_FREE_COMPLETED] / MEM_OCCASION_PART,
+			       MEM_APART_FREES) &&
 	       job->pass != one->pass;
 }
 
@@ -179,6 +193,10 @@ static void see_survivor(struct growth_job *job, struct survivors *one, const st
 	}
 	if (one->occasions.count == 0 || is_apart(job, one, life->birth))
 		mem_occasions_add(&one->occasions, one->live, one->bytes);
+	if (one->blocks == 0 || life->requested < one->least)
+		one->least = life->requested;
+	if (life->requested > one->most)
+		one->most = life->requested;
 	one->last = life->birth;
 	one->pass = job->pass;
 	one->backward_last = job->backward;
@@ -209,7 +227,8 @@ static void see_all(struct growth_job *job)
 		} else if (job->freed[i] > 0) {
 			const struct mem_life *life = &history->lives.item[job->freed[i] - 1];
 
-			job->all[life->stack].live -= life->size;
+			if (life->birth != MEM_NONE)
+				job->all[life->stack].live -= life->size;
 		}
 		job->frees += event->action == SNAP_FREE_COMPLETED;
 	}
@@ -220,6 +239,66 @@ static bool is_growth(const struct mem_history *history, const struct survivors 
 	return mem_occasions_last(&one->occasions, one->first, one->last, 0,
 				  (int64_t)history->count) &&
 	       mem_occasions_grow(&one->occasions);
+}
+
+/* A stack whose survivors may take the place of what was there before the record. */
+struct replacement {
+	uint32_t stack;
+	bool begun;
+	uint64_t gone;     /* of their size, since the last of them was born */
+	uint64_t replaced; /* of what they are together */
+};
+
+typedef NP_VEC(struct replacement) replacements;
+
+/* A block from before the record goes: it may have been made where one of these is. */
+static void see_gone(const struct growth_job *job, replacements *list, const struct mem_life *gone)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		const struct survivors *one = &job->all[list->item[i].stack];
+
+		if (gone->requested >= one->least && gone->requested <= one->most)
+			list->item[i].gone += gone->size;
+	}
+}
+
+static void see_born(struct replacement *one, const struct mem_life *life)
+{
+	if (one->begun)
+		one->replaced += one->gone < life->size ? one->gone : life->size;
+	one->begun = true;
+	one->gone = 0;
+}
+
+/*
+ * A queue that was full when recording began: what is put in was born in the record, what is taken
+ * out was not, so that it seems to grow. Each birth is set off against what went of its size since
+ * the one before; a burst, as at the end of the step in which recording began, pays for one.
+ */
+static int find_replaced(const struct growth_job *job, replacements *list, struct np_err *err)
+{
+	const struct mem_history *history = job->history;
+	uint32_t *place = calloc(history->snapshot->stacks.count + 1, sizeof(*place));
+	size_t next = history->start_blocks.count;
+
+	if (!place)
+		return np_fail_nomem(err, "survivors");
+	for (size_t i = 0; i < list->count; i++)
+		place[list->item[i].stack] = (uint32_t)i + 1;
+	for (size_t i = 0; i < history->count; i++) {
+		const uint32_t freed = job->freed[i];
+
+		if (history->events[i].action == SNAP_ALLOC && next < history->lives.count) {
+			const struct mem_life *life = &history->lives.item[next++];
+
+			if (life->size > 0 && life->done == MEM_NONE && place[life->stack] > 0)
+				see_born(&list->item[place[life->stack] - 1], life);
+		} else if (freed > 0 && freed <= history->start_blocks.count) {
+			see_gone(job, list, &history->lives.item[freed - 1]);
+		}
+	}
+	free(place);
+	return NP_OK;
 }
 
 /* Did nothing go its way back since the first of them was born? */
@@ -240,30 +319,62 @@ static bool holds_activations(const struct growth_job *job, size_t stacks)
 	return count >= MANY_STACKS;
 }
 
-int mem_growth_find(const struct mem_history *history, mem_growths *ret, struct np_err *err)
+static int add_growth(const struct growth_job *job, uint32_t stack, mem_growths *ret,
+		      struct np_err *err)
+{
+	const struct survivors *one = &job->all[stack];
+	struct mem_growth *growth = np_vec_add(ret, err);
+
+	if (!growth)
+		return NP_E_NOMEM;
+	*growth = (struct mem_growth){ stack, one->occasions.count, one->blocks, one->bytes };
+	return NP_OK;
+}
+
+/* Who has more each time, unless it takes the place of what was there before. */
+static int find_growing(const struct growth_job *job, replacements *list, struct np_err *err)
+{
+	const size_t stacks = job->history->snapshot->stacks.count;
+
+	for (uint32_t i = 0; i < stacks; i++) {
+		struct replacement *one;
+
+		if (!is_growth(job->history, &job->all[i]))
+			continue;
+		one = np_vec_add(list, err);
+		if (!one)
+			return NP_E_NOMEM;
+		*one = (struct replacement){ .stack = i };
+	}
+	return list->count > 0 && job->started > 0 ? find_replaced(job, list, err) : NP_OK;
+}
+
+int mem_growth_find(const struct mem_history *history, mem_growths *ret, uint64_t *ret_forward,
+		    struct np_err *err)
 {
 	struct growth_job job = { .history = history };
-	const size_t stacks = history->snapshot->stacks.count;
+	replacements growing = { 0 };
 	bool activations = false;
+	uint64_t forward = 0;
 	int rc = prepare(&job, err);
 
 	if (rc == NP_OK) {
 		see_all(&job);
-		activations = holds_activations(&job, stacks);
+		activations = holds_activations(&job, history->snapshot->stacks.count);
+		rc = find_growing(&job, &growing, err);
 	}
-	for (uint32_t i = 0; rc == NP_OK && i < stacks; i++) {
-		const struct survivors *one = &job.all[i];
-		struct mem_growth *growth;
+	for (size_t i = 0; rc == NP_OK && i < growing.count; i++) {
+		const struct survivors *one = &job.all[growing.item[i].stack];
 
-		if (!is_growth(history, one) || (activations && may_be_activation(one)))
+		if (growing.item[i].replaced > one->bytes / 2)
 			continue;
-		growth = np_vec_add(ret, err);
-		if (!growth) {
-			rc = NP_E_NOMEM;
-			break;
-		}
-		*growth = (struct mem_growth){ i, one->occasions.count, one->blocks, one->bytes };
+		if (activations && may_be_activation(one))
+			forward += job.pass_of[growing.item[i].stack] != 0 ? one->bytes : 0;
+		else
+			rc = add_growth(&job, growing.item[i].stack, ret, err);
 	}
+	np_vec_release(&growing);
 	release(&job);
+	*ret_forward = forward;
 	return rc;
 }

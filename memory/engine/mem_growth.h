@@ -4,8 +4,13 @@
 
 #include "history.h"
 
-/* Births that are so much of the record apart are different occasions; a leak has three. */
+/*
+ * Births that are so much of the record apart are different occasions; a leak has three. Of a long
+ * record, of many short steps, so many events with so many frees are enough.
+ */
 #define MEM_OCCASION_PART  50
+#define MEM_APART_EVENTS   48
+#define MEM_APART_FREES    16
 #define MEM_LEAK_OCCASIONS 3
 
 /* They cover so much of the record, as what sets up at its beginning is no leak, and behind the
@@ -42,10 +47,13 @@ typedef NP_VEC(struct mem_growth) mem_growths;
 /*
  * Which stacks keep what they allocate, again and again. What a single pass through a model leaves
  * until its way back, what is made once with it and what takes the place of something older is
- * none of that. Blocks without a stack are of anyone: unless steps are known it is not known
- * whether those that stay belong together, and they are told as such by their stack, 0.
+ * none of that, also where the older was there before the record. Blocks without a stack are of
+ * anyone: unless steps are known it is not known whether those that stay belong together, and they
+ * are told as such by their stack, 0.
+ * What calls of a model keep while none of them goes back is told as *ret_forward, in bytes: who
+ * trains gets it back, who does not should not have kept it.
  */
-int mem_growth_find(const struct mem_history *history, mem_growths *ret, struct np_err *err)
-	NP_MUST_USE;
+int mem_growth_find(const struct mem_history *history, mem_growths *ret, uint64_t *ret_forward,
+		    struct np_err *err) NP_MUST_USE;
 
 #endif /* NP_MEM_GROWTH_H */

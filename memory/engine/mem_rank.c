@@ -384,6 +384,39 @@ static bool sizes_differ(const struct mem_settings *a, const struct mem_settings
 	       a->expandable != b->expandable || layout_page(a, false) != layout_page(b, false);
 }
 
+/* Is `a` a record that contradicts itself less, or whose blocks have their sizes more often? */
+static bool is_sounder(const struct mem_history *a, const struct mem_history *b)
+{
+	return a->inconsistent < b->inconsistent ||
+	       (a->inconsistent == b->inconsistent && a->wrong_sizes < b->wrong_sizes);
+}
+
+/*
+ * Where blocks do not fit with what is taken for the settings, because there were too few of them
+ * to tell, others may.
+ */
+static int find_sound(const struct snapshot *snapshot, struct mem_rank *rank,
+		      const struct mem_rank_options *options, struct np_err *err)
+{
+	static const uint64_t divisions[] = { 0, 2, 4, 8, 16 };
+	int rc = NP_OK;
+
+	for (size_t i = 0;
+	     rc == NP_OK && rank->history->inconsistent > 0 && i < NP_COUNT(divisions); i++) {
+		NP_CLEANUP(history_freep) struct mem_history *other = NULL;
+		struct mem_settings settings = rank->history->settings;
+
+		settings.divisions = divisions[i];
+		rc = history_new(snapshot, rank->device, &settings, options->step_frame, &other,
+				 err);
+		if (rc < 0 || !is_sounder(other, rank->history))
+			continue;
+		history_free(rank->history);
+		rank->history = NP_STEAL(other);
+	}
+	return rc;
+}
+
 /*
  * The history under the settings of the recording. They are not in the file, and what blocks were
  * given depends on them: the usual ones are replayed, and where others come nearer to the record
@@ -397,6 +430,8 @@ static int find_history(const struct snapshot *snapshot, struct mem_rank *rank,
 	int rc =
 		history_new(snapshot, rank->device, NULL, options->step_frame, &rank->history, err);
 
+	if (rc == NP_OK)
+		rc = find_sound(snapshot, rank, options, err);
 	if (rc == NP_OK)
 		rc = memory_whatif_find(rank->history, &rank->whatif, err);
 	if (rc < 0 || rank->whatif.withheld ||

@@ -144,6 +144,52 @@ static bool is_of_failure(const struct mem_history *history, size_t i, uint64_t 
 	return known || reserved + history->events[i].size > cap;
 }
 
+/* The pools that give something back in the run of events from `i` on: nobody uses them any more.
+ */
+static void see_given_up(struct mem_replay_job *job, size_t i)
+{
+	const struct mem_history *history = job->history;
+
+	for (; i < history->count && history_releases(&history->events[i]); i++)
+		job->layout.given_up[history->events[i].pool] = true;
+}
+
+/*
+ * The run of events from `i` on, as the record has it: with a limit of splitting a request that
+ * fails gives back some, and all only if that was not enough.
+ */
+static int release_recorded(struct mem_replay_job *job, size_t i, struct np_err *err)
+{
+	const struct mem_history *history = job->history;
+	const size_t before = job->layout.calls.count;
+	size_t end = i;
+	size_t at;
+	bool enough = false;
+	int rc = NP_OK;
+
+	while (end < history->count && history_releases(&history->events[end]))
+		end++;
+	for (at = end; at < history->count && is_growth(&history->events[at]);)
+		at++;
+	if (job->verify && at < history->count &&
+	    (history->events[at].action == SNAP_OOM ||
+	     (at > end && history->events[at].action == SNAP_ALLOC)) &&
+	    !is_emptied(history, &history->events[i])) {
+		const struct snap_event *event = &history->events[at];
+		const uint64_t size = event->action == SNAP_OOM
+					      ? event->size
+					      : layout_round(&job->layout.settings, event->size);
+
+		rc = layout_release_some(
+			&job->layout, size,
+			layout_key(event->pool, size <= MEM_SMALL_MOST, event->stream), &enough,
+			err);
+		if (rc < 0 || (enough && job->layout.calls.count - before >= end - i))
+			return rc;
+	}
+	return layout_release_cached(&job->layout, err);
+}
+
 static int see_segment(struct mem_replay_job *job, size_t i, struct np_err *err)
 {
 	const struct snap_event *event = &job->history->events[i];
@@ -166,10 +212,11 @@ static int see_segment(struct mem_replay_job *job, size_t i, struct np_err *err)
 	job->recorded -= event->size;
 	if (i > 0 && history_releases(event - 1))
 		return NP_OK;
+	see_given_up(job, i);
 	if (job->layout.settings.cap > 0 &&
 	    is_of_failure(job->history, i, before, job->layout.settings.cap))
 		return NP_OK;
-	return layout_release_cached(&job->layout, err);
+	return release_recorded(job, i, err);
 }
 
 static int see_alloc(struct mem_replay_job *job, const struct snap_event *event, struct np_err *err)
@@ -355,6 +402,12 @@ static int try_each(const struct mem_history *history, struct mem_replay *best, 
 	struct mem_settings settings = best->settings;
 	int rc = NP_OK;
 
+	/* What is not cut changes most of all that follows. The allocator refuses it with pages. */
+	for (size_t i = 0; rc == NP_OK && !settings.expandable && i < NP_COUNT(splits); i++) {
+		settings.max_split = split_of(splits[i]);
+		rc = try_settings(history, &settings, best, err);
+	}
+	settings = best->settings;
 	for (size_t i = 0; rc == NP_OK && i < NP_COUNT(large_segments); i++) {
 		settings.large_segment = large_segments[i] * MEM_MIB;
 		rc = try_settings(history, &settings, best, err);
@@ -369,12 +422,6 @@ static int try_each(const struct mem_history *history, struct mem_replay *best, 
 	for (size_t i = 0; rc == NP_OK && i < NP_COUNT(pads); i++) {
 		settings.pad = pads[i][0];
 		settings.align = pads[i][1];
-		rc = try_settings(history, &settings, best, err);
-	}
-	settings = best->settings;
-	/* The allocator refuses the two together. */
-	for (size_t i = 0; rc == NP_OK && !settings.expandable && i < NP_COUNT(splits); i++) {
-		settings.max_split = split_of(splits[i]);
 		rc = try_settings(history, &settings, best, err);
 	}
 	return rc;

@@ -483,6 +483,7 @@ static int take_event(struct snap_reader *reader, struct np_pickle *pickle, uint
 	rc = get_stream(reader, pickle, &event.stream, err);
 	if (rc == NP_OK)
 		rc = get_pool(reader, pickle, KEY_POOL_ID, &event.pool, err);
+	snapshot->pools_of_events |= has(reader, KEY_POOL_ID);
 	if (rc == NP_OK)
 		rc = get_stack(reader, pickle, &event.stack, err);
 	if (rc < 0)
@@ -734,6 +735,44 @@ static int check_segments(const struct snap_reader *reader, const struct np_pick
 		       : bad(reader, err, "the file", KEY_SEGMENTS);
 }
 
+/* The one number that all members of a dictionary have; NP_UNKNOWN: they differ, or have none. */
+static int64_t number_of_all(const struct np_pickle *pickle, np_pickled dict)
+{
+	int64_t number = NP_UNKNOWN;
+	size_t count;
+	const np_pickled *items = np_pickled_items(pickle, dict, &count);
+
+	for (size_t i = 0; i + 1 < count; i += 2) {
+		int64_t one;
+
+		if (!np_pickled_integer(pickle, items[i + 1], &one) || (i > 0 && one != number))
+			return NP_UNKNOWN;
+		number = one;
+	}
+	return number;
+}
+
+/* What torch writes of its settings; what it calls otherwise is not known. */
+static void walk_settings(struct snapshot *snapshot, const struct np_pickle *pickle,
+			  np_pickled settings)
+{
+	size_t count;
+	const np_pickled *items = np_pickled_items(pickle, settings, &count);
+
+	if (np_pickled_type(pickle, settings) != NP_PICKLED_DICT)
+		return;
+	for (size_t i = 0; i + 1 < count; i += 2) {
+		const char *name = np_strtab_text(snapshot->texts, np_pickled_text(items[i]));
+		int64_t number;
+
+		if (strcmp(name, "max_split_size") == 0 &&
+		    np_pickled_integer(pickle, items[i + 1], &number) && number > 0)
+			snapshot->max_split = number;
+		else if (strcmp(name, "roundup_power2_divisions") == 0)
+			snapshot->divisions = number_of_all(pickle, items[i + 1]);
+	}
+}
+
 /* The top: a dictionary, or of old versions the list of segments alone. */
 static int walk(struct snap_reader *reader, struct np_pickle *pickle, np_pickled root,
 		struct np_err *err)
@@ -752,6 +791,8 @@ static int walk(struct snap_reader *reader, struct np_pickle *pickle, np_pickled
 	if (!has(reader, KEY_SEGMENTS))
 		return bad(reader, err, "the file", KEY_SEGMENTS);
 	rc = check_segments(reader, pickle, reader->value[KEY_SEGMENTS], err);
+	if (rc == NP_OK && has(reader, KEY_SETTINGS))
+		walk_settings(reader->snapshot, pickle, reader->value[KEY_SETTINGS]);
 	if (rc < 0 || !has(reader, KEY_TRACES))
 		return rc;
 	if (np_pickled_type(pickle, reader->value[KEY_TRACES]) != NP_PICKLED_LIST)
@@ -760,6 +801,78 @@ static int walk(struct snap_reader *reader, struct np_pickle *pickle, np_pickled
 	for (size_t i = 0; rc == NP_OK && i < count; i++)
 		rc = walk_trace(reader, pickle, items[i], err);
 	return rc;
+}
+
+struct owned_range {
+	uint64_t address;
+	uint64_t end;
+	uint8_t pool; /* that has it; 0: nobody's own, as before the segment was made */
+};
+
+static int order_ranges(const void *a, const void *b)
+{
+	const struct owned_range *left = a;
+	const struct owned_range *right = b;
+
+	return (left->address > right->address) - (left->address < right->address);
+}
+
+static struct owned_range *find_owned(struct owned_range *ranges, size_t count, uint64_t address)
+{
+	size_t low = 0;
+
+	while (count > 0) {
+		size_t half = count / 2;
+
+		if (ranges[low + half].address <= address) {
+			low += half + 1;
+			count -= half + 1;
+		} else {
+			count = half;
+		}
+	}
+	return low > 0 && address < ranges[low - 1].end ? &ranges[low - 1] : NULL;
+}
+
+/*
+ * Where events do not say what pool they are of, those within a segment of a pool are of that: from
+ * when the segment was made on.
+ */
+static int find_pools(struct snapshot *snapshot, size_t device, struct np_err *err)
+{
+	const struct snap_device *events = &snapshot->devices.item[device];
+	NP_VEC(struct owned_range) ranges = { 0 };
+
+	for (size_t i = 0; i < snapshot->segments.count; i++) {
+		const struct snap_segment *segment = &snapshot->segments.item[i];
+		struct owned_range *added;
+
+		if (segment->pool == 0 || segment->device != (int64_t)device)
+			continue;
+		added = np_vec_add(&ranges, err);
+		if (!added) {
+			np_vec_release(&ranges);
+			return NP_E_NOMEM;
+		}
+		*added = (struct owned_range){ segment->address, segment->address + segment->size,
+					       segment->pool };
+	}
+	if (ranges.count > 0)
+		qsort(ranges.item, ranges.count, sizeof(ranges.item[0]), order_ranges);
+	for (size_t i = events->count; ranges.count > 0 && i > 0; i--) {
+		struct snap_event *event = &snapshot->events.item[events->first + i - 1];
+		struct owned_range *range = NULL;
+
+		if (event->action < SNAP_OOM)
+			range = find_owned(ranges.item, ranges.count, event->address);
+		if (!range)
+			continue;
+		event->pool = range->pool;
+		if (event->action == SNAP_SEGMENT_ALLOC)
+			range->pool = 0;
+	}
+	np_vec_release(&ranges);
+	return NP_OK;
 }
 
 /* The pool that is nobody's own is the first, whatever the first event is of. */
@@ -847,6 +960,7 @@ static int read_all(struct np_pickle *pickle, const char *what, struct snapshot 
 
 	if (!snapshot)
 		return np_fail_nomem(err, "a snapshot");
+	snapshot->max_split = snapshot->divisions = NP_UNKNOWN;
 	snapshot->texts = np_pickle_texts(pickle);
 	rc = add_words(snapshot->texts, err);
 	if (rc == NP_OK)
@@ -860,6 +974,9 @@ static int read_all(struct np_pickle *pickle, const char *what, struct snapshot 
 		rc = walk(&reader, pickle, root, err);
 	if (rc == NP_OK)
 		rc = order_streams(snapshot, err);
+	for (size_t i = 0; rc == NP_OK && !snapshot->pools_of_events && i < snapshot->devices.count;
+	     i++)
+		rc = find_pools(snapshot, i, err);
 	np_map_release(&reader.frame_map);
 	np_map_release(&reader.stack_map);
 	np_numbers_release(&reader.streams);

@@ -103,7 +103,10 @@ struct snapshot {
 	NP_VEC(uint64_t) pools;                     /* the first is nobody's own */
 	uint64_t trailing;                          /* bytes behind the end of the pickle */
 	size_t unknown_keys;                        /* members of records that nobody knows */
-	bool settings; /* the file has allocator_settings: written by torch for GPUs */
+	bool settings;        /* the file has allocator_settings: written by torch for GPUs */
+	bool pools_of_events; /* events have the pool that they are of */
+	int64_t max_split;    /* of these settings, bytes; NP_UNKNOWN: none, or not in the file */
+	int64_t divisions;    /* of powers of two, the same for all sizes; likewise */
 };
 
 int snapshot_read(const char *path, struct snapshot **ret, struct np_err *err) NP_MUST_USE;

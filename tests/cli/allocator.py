@@ -31,7 +31,7 @@ class Allocator:
         self.expandable, self.max_split, self.non_split, self.large = expandable, max_split * MiB or 1 << 62, non_split * MiB, large * MiB
         self.divisions, self.gc, self.cap, self.pad, self.align, self.page_1g = divisions, gc, cap, pad, align * 1024, page_1g
         self.page, self.device = page * MiB, device
-        self.segments, self.events, self.next, self.live, self.pending = [], [], base, {}, []
+        self.segments, self.events, self.next, self.live, self.pending, self.given_up = [], [], base, {}, [], set()
         self.reserved = self.allocated = self.peak_reserved = self.peak_allocated = self.grown = 0
 
     # --- what is recorded
@@ -159,8 +159,9 @@ class Allocator:
             self.note("segment_free", b.at, b.size, b.segment.key, frames)
 
     def empty_cache(self, frames=({"name": "empty_cache", "filename": "/usr/lib/python3/site-packages/torch_npu/npu/memory.py", "line": 1},)):
-        cached = [b for s in self.segments for b in s.blocks if b.state == "free"]
-        for b in sorted(cached, key=lambda b: (b.segment.key[2], b.segment.key[0], b.segment.key[1], b.size, b.at)):
+        # Pools of graphs keep what they have until nobody uses them, and give the small blocks back first.
+        cached = [b for s in self.segments for b in s.blocks if b.state == "free" and s.key[2] in {(0, 0)} | self.given_up]
+        for b in sorted(cached, key=lambda b: (b.segment.key[2], b.segment.key[0] == (b.segment.key[2] == (0, 0)), b.segment.key[1], b.size, b.at)):
             self.release_block(b, frames)
 
     def collect(self):
@@ -260,7 +261,8 @@ class Allocator:
                 run = []
         return result
 
-    def write(self, path, drop=0):
-        """`drop` events of the beginning are left out, as where recording began late."""
+    def write(self, path, drop=0, pools=True, **more):
+        """`drop` events of the beginning are left out, as where recording began late, and without `pools` what older versions lack."""
+        events = [{key: e[key] for key in e if pools or key != "pool_id"} for e in self.events[drop:]]
         with open(path, "wb") as f:
-            pickle.dump({"segments": self.snapshot_segments(), "device_traces": [[]] * self.device + [self.events[drop:]]}, f, 4)
+            pickle.dump({"segments": self.snapshot_segments(), "device_traces": [[]] * self.device + [events], **more}, f, 4)

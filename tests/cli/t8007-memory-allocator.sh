@@ -86,6 +86,49 @@ for settings in {}, dict(expandable=True):
 PYTHON
 expect_equal "$(cd "$work" && PYTHONPATH=$PYTHONPATH:$work python3 order.py "$npuprof" 2>&1)" ''
 
+behaviour 'pools of graphs keep what is cached until they are given up, whether events name their pool or not'
+cat >"$work/pools.py" <<'PYTHON'
+from program import *
+for settings in {}, dict(expandable=True):
+    a = Allocator(**settings)
+    graph = (0, 3)
+    for round in range(3):
+        live = [a.alloc((i * 7919 % 30 + 1) * 200000 >> (i % 3 * 4), 5, stack(i), graph if i % 2 else (0, 0)) for i in range(40)]
+        for at in live[1:]: a.free(at, stack(3))
+        a.empty_cache()
+    for pools in True, False:
+        a.write("pools_rank0.pickle", pools=pools)
+        of = json.loads(subprocess.run([sys.argv[1], "memory", "-f", "json", "pools_rank0.pickle"], stdout=subprocess.PIPE).stdout)["ranks"][0]["replay"]
+        if not of["exact"] or of["blocks_equal"] != 120: print(settings, pools, of)
+    if not any(s.key[2] == graph for s in a.segments): print("the graph gave back what it had")
+    a.given_up.add(graph)
+    a.empty_cache()
+    a.write("pools_rank0.pickle")
+    of = json.loads(subprocess.run([sys.argv[1], "memory", "-f", "json", "pools_rank0.pickle"], stdout=subprocess.PIPE).stdout)["ranks"][0]["replay"]
+    if not of["exact"]: print(settings, "given up", of)
+PYTHON
+sed -i 's/^import json, random, sys$/import json, random, subprocess, sys/' "$work/program.py"
+expect_equal "$(cd "$work" && PYTHONPATH=$PYTHONPATH:$work python3 pools.py "$npuprof" 2>&1)" ''
+
+behaviour 'settings show in a record without its beginning: in sizes of blocks, in pages, in segments, or they are in the file'
+cat >"$work/shown.py" <<'PYTHON'
+from program import *
+cuda = lambda **settings: {"allocator_settings": {"max_split_size": -1, "roundup_power2_divisions": {"1": 0, "2": 0}, **settings}}
+forms = [(dict(divisions=8), "roundup_power2_divisions:8", {}), (dict(expandable=True, large=128), "expandable_segments:True,large_segment_size_mb:128", {}),
+         (dict(large=64), "large_segment_size_mb:64", {}),
+         (dict(max_split=40, pad=0, align=0), "max_split_size_mb:40", cuda(max_split_size=40 * MiB)),
+         (dict(divisions=4, pad=0, align=0), "roundup_power2_divisions:4", cuda(roundup_power2_divisions={"1": 4, "2": 4}))]
+for settings, name, more in forms:
+    a, _ = play(program(7), **settings)
+    # Of a segment that was there before nothing shows what size it would have had for less.
+    for drop in {0, 0 if name.startswith("large") else len(a.events) // 2}:
+        a.write("shown_rank0.pickle", drop, **more)
+        r = json.loads(subprocess.run([sys.argv[1], "memory", "-f", "json", "shown_rank0.pickle"], stdout=subprocess.PIPE).stdout)["ranks"][0]
+        got = r["replay"]["settings"], r["end"]["allocated_bytes"], r["inconsistent_events"]
+        if got != (name, a.allocated, 0) or (drop == 0 and not r["replay"]["exact"]): print(drop, name, got, a.allocated, r["replay"]["exact"])
+PYTHON
+expect_equal "$(cd "$work" && PYTHONPATH=$PYTHONPATH:$work python3 shown.py "$npuprof" 2>&1)" ''
+
 behaviour 'peaks, ends and calls of the driver are foretold for pages, garbage collection and a part of the device'
 cat >"$work/foretold.py" <<'PYTHON'
 import subprocess, sys

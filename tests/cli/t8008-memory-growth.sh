@@ -110,6 +110,23 @@ expect_equal "$(grows '[Job(extra=cache).make().run(8), Job(extra=warm_up).make(
 []
 []'
 
+behaviour 'nor is a queue that was full when recording began; one that is never full is'
+cat >>"$work/program.py" <<'PYTHON'
+
+def queue(most, vary=0):
+    def extra(job):
+        if len(job.kept) >= most: job.free(job.kept.pop(0), top(45))
+        job.kept.append(job.alloc(5 * MiB + job.steps * 7 % 5 * vary, 5, top(45)))
+        if job.steps == 14: job.start = len(job.events)
+    return extra
+PYTHON
+expect_equal "$(grows '[Job(extra=queue(8)).make().run(20), Job(extra=queue(8, MiB)).make().run(20), Job(extra=queue(99)).make().run(20)]')" "[]
+[]
+[('train.py:45:main', 5)]"
+
+behaviour 'a leak of a hundred steps is one, and what each of them leaves is told'
+expect_equal "$(grows '[Job(extra=keep).make().run(100)]')" "[('train.py:40:main', 100)]"
+
 behaviour 'of what has no stack it is said that this is not known, and with steps it is'
 cat "$work/program.py" - >"$work/now.py" <<'PYTHON'
 Job(extra=nameless).make().run(6).write("job.pickle")
@@ -118,6 +135,16 @@ PYTHON
 expect_equal "$(cd "$work" && python3 now.py "$npuprof" 2>&1)" "[] [('<no stack>', 6)]"
 run "$npuprof" memory "$work/job.pickle"
 expect_stdout_says 'whether 9.43 MB of it grow is not known' '--step-frame'
+
+behaviour 'calls of a model of which none goes back are training on its way, or lack no_grad(): that is said'
+cat "$work/program.py" - >"$work/now.py" <<'PYTHON'
+Pipeline(4).make().run(8).write("job.pickle")
+PYTHON
+(cd "$work" && python3 now.py)
+run "$npuprof" memory "$work/job.pickle"
+expect_stdout_says '337 MB of it are kept by calls of the model of which none went back' 'do next: call the model within no_grad()'
+run "$npuprof" memory -f json "$work/job.pickle"
+expect_stdout_says '"kept_by_forward_bytes":'
 
 behaviour 'what grows by next to nothing is said, and is not what to do next'
 cat "$work/program.py" - >"$work/now.py" <<'PYTHON'
