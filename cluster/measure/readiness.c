@@ -165,6 +165,7 @@ static const struct {
 	[NP_ANALYSIS_MEMORY] = { "memory", NP_DATA_MEMORY, NULL, NULL, NULL },
 	[NP_ANALYSIS_FREQUENCY] = { "frequency", NP_DATA_FREQUENCY, NULL, NULL, NULL },
 	[NP_ANALYSIS_HOST] = { "host gaps", NP_DATA_LAUNCHES, NULL, NULL, NULL },
+	[NP_ANALYSIS_CALLS] = { "calls of the host", NP_DATA_CALLS, NULL, NULL, NULL },
 	[NP_ANALYSIS_VERDICT] = { "replay and verdict", NP_DATA_OPERATORS, has_verdict,
 				  "no operator was matched with one of another rank",
 				  "all ranks of the job profiled, in the same steps" },
@@ -242,6 +243,9 @@ static const struct {
 	  "torch_npu.profiler with export_type=db: PyTorch's own profiler records none",
 	  "another tool: PyTorch's profiler records none", "no frequency" },
 	{ NP_ANALYSIS_HOST,
+	  "torch_npu.profiler at Level1: PyTorch's own profiler records no calls of CANN",
+	  "activities=[CPU, CUDA]", "no calls of CUDA" },
+	{ NP_ANALYSIS_CALLS,
 	  "torch_npu.profiler at Level1: PyTorch's own profiler records no calls of CANN",
 	  "activities=[CPU, CUDA]", "no calls of CUDA" },
 };

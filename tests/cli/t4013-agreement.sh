@@ -19,7 +19,7 @@ agree() {
 		import json, re, sys
 		# What a view or a table needs, under the names of both.
 		views = {
-		    "v_freq": "frequency", "v_cann_api": "host gaps", "v_comm_op": "communicators",
+		    "v_freq": "frequency", "v_cann_api": "calls of the host", "v_comm_op": "communicators",
 		    "v_comm_band": "bandwidth and links", "v_step": "step times",
 		    "np_memory": "memory", "np_link": "bandwidth and links", "np_wait": "communicators",
 		    "np_comm_step": "communicators", "v_kernel": "partition of the step",
@@ -29,7 +29,7 @@ agree() {
 		    "bandwidth and links": ["cluster.slow-link", "cluster.slow-end", "comm.retransmission",
 		                            "comm.small-packets", "cluster.rank-bandwidth", "comm.retries"],
 		    "frequency": ["compute.frequency"],
-		    "host gaps": ["host.compile", "host.sync-stream", "memory.calls"],
+		    "calls of the host": ["host.compile", "host.sync-stream", "memory.calls"],
 		}
 		for path in sys.argv[1:]:
 		    with open(path, encoding="utf-8") as file:
