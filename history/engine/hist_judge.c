@@ -14,6 +14,10 @@
 /* Runs scatter as Student's distribution with so many degrees of freedom does. */
 #define TAILS 5
 
+/* A value that more than this part of the earlier runs reached, and two of them, is none that is
+ * new: runs of a job can be of several kinds. */
+#define REACHED 0.1
+
 /* What differs by less than this part of the step is as usual, however little it scatters, unless a
  * gate names it. */
 #define LEAST_CHANGE 0.001
@@ -56,12 +60,19 @@ void hist_usual_of(double *values, size_t count, struct hist_usual *ret)
 	ret->high = ret->middle + scatter;
 }
 
+/* Did so many of the earlier runs have as much, or as little, that it is nothing new? */
+static bool is_reached(size_t runs, size_t reached)
+{
+	return reached >= 2 && (double)reached > REACHED * (double)runs;
+}
+
 static int judge_figure(const struct hist_store *store, const struct hist_selection *selection,
 			np_ns step, struct hist_judged *one, struct np_err *err)
 {
 	double *past = calloc(selection->runs.count + 1, sizeof(*past));
 	struct hist_usual usual;
 	size_t less = 0;
+	size_t more = 0;
 
 	if (!past)
 		return np_fail_nomem(err, "earlier runs");
@@ -72,6 +83,7 @@ static int judge_figure(const struct hist_store *store, const struct hist_select
 			continue;
 		past[one->runs++] = (double)time;
 		less += time < one->time;
+		more += time > one->time;
 	}
 	hist_usual_of(past, one->runs, &usual);
 	free(past);
@@ -85,7 +97,9 @@ static int judge_figure(const struct hist_store *store, const struct hist_select
 	}
 	one->low = one->runs < HIST_JUDGE_LEAST ? (double)NAN : usual.low;
 	one->high = one->runs < HIST_JUDGE_LEAST ? (double)NAN : usual.high;
-	one->unusual = (double)one->time > one->high || (double)one->time < one->low;
+	one->unusual =
+		((double)one->time > one->high && !is_reached(one->runs, one->runs - less)) ||
+		((double)one->time < one->low && !is_reached(one->runs, one->runs - more));
 	return NP_OK;
 }
 

@@ -9,8 +9,9 @@
  * ==================
  *
  * Every figure of a run beside the same of earlier runs: how much it differs from their middle, how
- * many of them had less, and whether it lies beyond what runs scatter by. A gate fails only for
- * what is more than allowed and unusual.
+ * many of them had less, and whether it lies beyond what runs scatter by: not where a tenth of the
+ * earlier runs had as much, as those of two kinds have that scatter little by themselves. A gate
+ * fails only for what is more than allowed and unusual.
  */
 
 /* Fewer runs say nothing of what is usual. */

@@ -164,9 +164,18 @@ int history_json_list(const struct history_report *report, bool whole, void *str
 
 /* --- trend, effects, plan -------------------------------------------------------------------- */
 
-/* Members that a trend and a page have in common. */
+static void put_named(struct np_jsonout *out, const struct hist_store *store,
+		      const struct hist_named *named)
+{
+	np_jsonout_text(out, "named", hist_text(store, named->what));
+	np_jsonout_text(out, "named_host", hist_text(store, named->host));
+	np_jsonout_integer(out, "named_device", named->device < 0 ? NP_UNKNOWN : named->device);
+}
+
+/* Members that a trend and a page have in common; `named` by change, or NULL. */
 static void put_series(struct np_jsonout *out, const struct history_report *report,
-		       const struct hist_series *series, const struct hist_changes *changes)
+		       const struct hist_series *series, const struct hist_changes *changes,
+		       const struct hist_named *named)
 {
 	bool bytes = report->figure && hist_figure_is_bytes(report->figure);
 
@@ -194,6 +203,8 @@ static void put_series(struct np_jsonout *out, const struct history_report *repo
 		np_jsonout_integer(out, bytes ? "after_bytes" : "after_ns", (np_ns)change->after);
 		np_jsonout_real(out, "ratio", change->after / change->before);
 		np_jsonout_real(out, "chance", change->chance);
+		if (named)
+			put_named(out, report->store, &named[i]);
 		np_jsonout_end(out);
 	}
 	np_jsonout_end(out);
@@ -204,19 +215,31 @@ void history_put_page(struct np_jsonout *out, const struct history_report *repor
 {
 	np_jsonout_object(out, "history");
 	np_jsonout_text(out, "job", report->anonymous ? NULL : report->selection->job);
-	put_series(out, report, series, changes);
+	put_series(out, report, series, changes, NULL);
 	np_jsonout_end(out);
 }
 
 int history_json_trend(const struct history_report *report, const struct hist_series *series,
 		       const struct hist_changes *changes, void *stream, struct np_err *err)
 {
+	const size_t count = changes->list.count;
+	struct hist_named *named = calloc(count + 1, sizeof(*named));
 	struct np_jsonout out;
+	int rc = named ? NP_OK : np_fail_nomem(err, "what runs name");
 
-	begin(&out, report, "trend", stream);
-	np_jsonout_text(&out, "figure", report->figure);
-	put_series(&out, report, series, changes);
-	return finish(&out, err);
+	for (size_t i = 0; i < count && rc == NP_OK; i++)
+		rc = hist_named_in(report->store, series, changes->list.item[i].at,
+				   i + 1 < count ? changes->list.item[i + 1].at
+						 : series->list.count,
+				   &named[i], err);
+	if (rc == NP_OK) {
+		begin(&out, report, "trend", stream);
+		np_jsonout_text(&out, "figure", report->figure);
+		put_series(&out, report, series, changes, named);
+		rc = finish(&out, err);
+	}
+	free(named);
+	return rc;
 }
 
 /* Members that say which host, device, stage or rank is meant. */

@@ -6,6 +6,7 @@
 #include "history/engine/hist_drain.h"
 #include "history/engine/hist_effects.h"
 #include "history/engine/hist_judge.h"
+#include "history/engine/hist_named.h"
 #include "history/engine/hist_series.h"
 
 #include "npuprof/buf.h"

@@ -263,64 +263,86 @@ static void say_back(struct np_buf *buf, const struct history_report *report,
 		       NP_SAID_INT(report->store->runs.item[series->list.item[first->at].run].id));
 }
 
-/* What most of the runs [begin, end) of a series name; NULL: they name nothing, or not the same. */
-static const char *cause_in(const struct history_report *report, const struct hist_series *series,
-			    size_t begin, size_t end)
+/* "rank:5", or "device 3 of node-7". */
+static void add_named(struct np_buf *buf, const struct hist_store *store,
+		      const struct hist_named *named)
 {
-	for (size_t i = begin; i < end; i++) {
-		const struct hist_run *run = &report->store->runs.item[series->list.item[i].run];
-		const char *what = hist_text(report->store, run->what);
-		size_t count = 0;
-
-		for (size_t j = begin; j < end; j++)
-			count += report->store->runs.item[series->list.item[j].run].what ==
-				 run->what;
-		/* Reasons of withheld verdicts are sentences; repairs are of one word. */
-		if (2 * count > end - begin)
-			return what && strchr(what, ':') && !strchr(what, ' ') ? what : NULL;
-	}
-	return NULL;
+	if (named->host != NP_STR_NONE)
+		history_unit(buf, store, HIST_DEVICE, named->host, named->device);
+	else if (named->what != NP_STR_NONE)
+		np_buf_add(buf, hist_text(store, named->what));
 }
 
 /* The device under the rank that is named, as "rank:5", in this run; nothing where that is not
  * known. */
 static void add_machine(struct np_buf *buf, const struct hist_store *store,
-			const struct hist_run *run, const char *named)
+			const struct hist_run *run, np_str named)
 {
-	int64_t rank;
+	const struct hist_rank *rank = hist_named_rank(store, run, named);
 
-	if (!np_text_begins(named, "rank:") || !np_text_to_int(named + 5, strlen(named + 5), &rank))
-		return;
-	for (size_t i = run->first_rank; i < run->first_rank + run->rank_count; i++) {
-		const struct hist_rank *one = &store->ranks.item[i];
-
-		if (one->rank == rank && one->host != NP_STR_NONE && one->device >= 0)
-			history_unit(buf, store, HIST_DEVICE, one->host, one->device);
-	}
+	if (rank)
+		history_unit(buf, store, HIST_DEVICE, rank->host, rank->device);
 }
 
-/* What the runs since the last change name, and the machine of its rank in the newest. */
-static void say_cause(struct np_buf *buf, const struct history_report *report,
-		      const struct hist_series *series, const struct hist_changes *changes)
+/* The first change since which all parts of the series name the same; the count: not even the last
+ * does, or that was so before all changes. */
+static int first_of_same(const struct history_report *report, const struct hist_series *series,
+			 const struct hist_changes *changes, struct hist_named *named,
+			 struct hist_named *before, size_t *ret, struct np_err *err)
 {
 	size_t count = changes->list.count;
-	size_t at = changes->list.item[count - 1].at;
-	size_t begin = count > 1 ? changes->list.item[count - 2].at : 0;
-	const char *before = cause_in(report, series, begin, at);
-	const char *after = cause_in(report, series, at, series->list.count);
-	const struct hist_run *newest =
-		&report->store->runs.item[series->list.item[series->list.count - 1].run];
-	NP_CLEANUP(np_buf_release) struct np_buf machine = NP_BUF_INIT;
+	int rc = hist_named_in(report->store, series, changes->list.item[count - 1].at,
+			       series->list.count, named, err);
 
-	if (!after || (before && strcmp(before, after) == 0))
-		return;
-	add_machine(&machine, report->store, newest, after);
-	np_say(buf, "since then most runs name {1}", NP_SAID_TEXT(after));
+	*ret = count;
+	for (size_t i = count; i-- > 0 && rc == NP_OK && hist_named_any(named);) {
+		rc = hist_named_in(report->store, series, i > 0 ? changes->list.item[i - 1].at : 0,
+				   changes->list.item[i].at, before, err);
+		if (rc == NP_OK && !hist_named_same(named, before)) {
+			*ret = i;
+			break;
+		}
+	}
+	return rc;
+}
+
+/* What the runs since a change name, and the machine of a rank in the newest. */
+static int say_cause(struct np_buf *buf, const struct history_report *report,
+		     const struct hist_series *series, const struct hist_changes *changes,
+		     struct np_err *err)
+{
+	const struct hist_store *store = report->store;
+	const struct hist_run *newest =
+		&store->runs.item[series->list.item[series->list.count - 1].run];
+	NP_CLEANUP(np_buf_release) struct np_buf after = NP_BUF_INIT;
+	NP_CLEANUP(np_buf_release) struct np_buf machine = NP_BUF_INIT;
+	NP_CLEANUP(np_buf_release) struct np_buf was = NP_BUF_INIT;
+	struct hist_named named;
+	struct hist_named before;
+	size_t first;
+	int rc = first_of_same(report, series, changes, &named, &before, &first, err);
+
+	if (rc < 0 || first == changes->list.count)
+		return rc;
+	add_named(&after, store, &named);
+	if (first + 1 == changes->list.count)
+		np_say(buf, "since then most runs name {1}", NP_SAID_TEXT(after.text));
+	else
+		np_say(buf, "since run {1} most runs name {2}",
+		       NP_SAID_INT(
+			       store->runs.item[series->list.item[changes->list.item[first].at].run]
+				       .id),
+		       NP_SAID_TEXT(after.text));
+	add_machine(&machine, store, newest, named.what);
 	if (machine.length > 0)
 		np_say(buf, ", in the newest {1}", NP_SAID_TEXT(machine.text));
-	if (before)
-		np_say(buf, "; before, {1}", NP_SAID_TEXT(before));
+	if (named.host != NP_STR_NONE)
+		np_say(buf, ", whatever rank was on it");
+	add_named(&was, store, &before);
+	if (was.length > 0)
+		np_say(buf, "; before, {1}", NP_SAID_TEXT(was.text));
 	np_buf_add_char(buf, '\n');
+	return NP_OK;
 }
 
 /* The command that takes two runs apart, where it is known where they were. */
@@ -413,14 +435,14 @@ int history_show_trend(const struct history_report *report, const struct hist_se
 			   &changes->list.item[changes->list.count - 1]);
 		say_back(&section->text, report, series, changes);
 		if (!changes->list.item[changes->list.count - 1].gradual)
-			say_cause(&section->text, report, series, changes);
+			rc = say_cause(&section->text, report, series, changes, err);
 		say_sides(&section->text, report, series,
 			  &changes->list.item[changes->list.count - 1]);
 	}
 	say_runs(&section->text, report);
 	section = np_page_add(&page, "Course");
 	add_sparkline(&section->text, report, series);
-	if (changes->list.count > 0)
+	if (changes->list.count > 0 && rc == NP_OK)
 		rc = add_changes(&page, report, series, changes, err);
 	section = np_page_add(&page, "Trust");
 	np_say(&section->text,
@@ -812,7 +834,7 @@ static void say_judged_cause(struct np_buf *buf, const struct history_report *re
 	double middle = (double)NAN;
 
 	if (named && strchr(named, ':') && !strchr(named, ' ')) {
-		add_machine(&machine, entry, &entry->runs.item[0], named);
+		add_machine(&machine, entry, &entry->runs.item[0], entry->runs.item[0].what);
 		np_say(buf, "it names {1}", NP_SAID_TEXT(named));
 		if (machine.length > 0)
 			np_say(buf, ", {1}", NP_SAID_TEXT(machine.text));

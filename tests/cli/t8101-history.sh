@@ -126,6 +126,17 @@ sqlite3 since.db "UPDATE RUN SET what = 'rank:0' WHERE id < 15; INSERT INTO RANK
 	wait_ns, transfer_ns, idle_ns, charge_ns, mhz FROM RANK WHERE run = 1"
 run "$npuprof" history trend --store since.db
 expect_stdout_has 'since then most runs name rank:2, in the newest device 2 of host0; before, rank:0'
+# Placed differently in each run: the machine is named, not the rank that happened to be on it.
+sqlite3 runs.db ".clone placed.db" >/dev/null
+sqlite3 placed.db "UPDATE RUN SET what = 'rank:' || (id % 4) WHERE id >= 15;
+	INSERT INTO RANK SELECT RUN.id, rank, host, (rank - RUN.id % 4 + 6) % 4, stage, tp, dp, ep, RANK.step_ns, computing_ns,
+	wait_ns, transfer_ns, idle_ns, charge_ns, mhz FROM RANK JOIN RUN ON RUN.id BETWEEN 3 AND 22 WHERE run = 1"
+run "$npuprof" history trend --store placed.db
+expect_stdout_has 'since then most runs name device 2 of host0, whatever rank was on it; before, rank:2'
+run "$npuprof" history trend --store placed.db --lang zh
+expect_stdout_has '此后多数运行指向 host0 的设备 2，不论其上是哪个 rank；此前为 rank:2'
+"$npuprof" history trend --store placed.db -f json >placed.json
+expect_equal "$(sqlite3 :memory: "SELECT readfile('placed.json') ->> '\$.changes[0].named_device', readfile('placed.json') ->> '\$.changes[0].named_host'")" '2|host0'
 run "$npuprof" history trend --store runs.db --last 16
 expect_stdout_has 'step rose by' 'at run 15 '
 run "$npuprof" history trend --store runs.db --last 8
