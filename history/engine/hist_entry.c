@@ -9,6 +9,7 @@
 #include "npuprof/align.h"
 #include "npuprof/analysis.h"
 #include "npuprof/clock.h"
+#include "npuprof/idmap.h"
 #include "npuprof/rank.h"
 #include "npuprof/run.h"
 #include "npuprof/snapshot_rows.h"
@@ -23,6 +24,7 @@ struct entry_work {
 	const struct hist_entry_words *words;
 	struct hist_store *store;
 	struct np_err *err;
+	struct np_idmap *steps; /* step and index of a rank → its iteration in the store */
 };
 
 static const char *text_of(const struct entry_work *entry, np_str id)
@@ -361,14 +363,25 @@ static void add_parts(const struct np_partition *partition, const struct np_part
 	step->idle = idle;
 }
 
-static int add_step(struct entry_work *entry, const struct np_rank *rank,
-		    const struct np_step_time *time, np_ns length, struct hist_step **ret)
+static int64_t step_key(np_str step, size_t index)
 {
+	return (int64_t)((uint64_t)step << 32 | index);
+}
+
+static int add_step(struct entry_work *entry, size_t index, const struct np_step_time *time,
+		    np_ns length, struct hist_step **ret)
+{
+	const struct np_rank *rank = entry->analysis->run->ranks[index];
 	struct hist_step *step = np_vec_add(&entry->store->steps, entry->err);
+	int rc = step ? np_idmap_set(entry->steps, step_key(rank->steps.item[time->step].id, index),
+				     (uint32_t)(entry->store->steps.count - 1), entry->err)
+		      : NP_E_NOMEM;
 
 	*ret = step;
-	if (!step)
-		return NP_E_NOMEM;
+	if (rc < 0)
+		return rc;
+	/* Nobody waited for it, unless that is not known of anybody. */
+	step->blame = entry->analysis->charges.ranks ? 0 : NP_UNKNOWN;
 	step->rank = rank->id;
 	step->length = length;
 	step->computing = time->computing;
@@ -422,7 +435,7 @@ static int take_rank(struct entry_work *entry, size_t index,
 			continue;
 		mean_add(&step, length);
 		mean_add(&computing, time->computing);
-		rc = add_step(entry, rank, time, length, &kept);
+		rc = add_step(entry, index, time, length, &kept);
 		if (rc == NP_OK && cell)
 			add_parts(&analysis->partition, cell, &kinds, kept);
 	}
@@ -453,15 +466,36 @@ static int take_rank(struct entry_work *entry, size_t index,
 	return rc;
 }
 
+/* What each rank owes in each of its iterations, over all communicators. */
+static void take_blame(struct entry_work *entry)
+{
+	const struct np_charges *charges = &entry->analysis->charges;
+
+	for (size_t i = 0; i < charges->rows.count; i++) {
+		const struct np_charge_row *row = &charges->rows.item[i];
+		uint32_t at = np_idmap_get(entry->steps, step_key(row->step, row->rank));
+
+		if (at != NP_IDMAP_NONE)
+			entry->store->steps.item[at].blame += row->charge;
+	}
+}
+
 static int take_ranks(struct entry_work *entry, const struct np_frequencies *frequencies)
 {
 	const struct np_run *run = entry->analysis->run;
 	int rc = NP_OK;
 
+	entry->steps = np_idmap_new();
+	if (!entry->steps)
+		return np_fail_nomem(entry->err, "iterations");
+
 	for (size_t i = 0; i < run->sources.count && rc == NP_OK; i++) {
 		if (run->ranks[i])
 			rc = take_rank(entry, i, frequencies);
 	}
+	if (rc == NP_OK)
+		take_blame(entry);
+	np_idmap_free(entry->steps);
 	entry->store->runs.item[0].rank_count = entry->store->ranks.count;
 	return rc;
 }
@@ -625,7 +659,7 @@ int hist_entry_make(const struct np_analysis *analysis, const struct np_frequenc
 		    struct np_err *err)
 {
 	NP_CLEANUP(hist_store_freep) struct hist_store *store = hist_store_new(err);
-	struct entry_work entry = { analysis, words, store, err };
+	struct entry_work entry = { analysis, words, store, err, NULL };
 	int rc = store ? take_run(&entry) : NP_E_NOMEM;
 
 	if (rc == NP_OK)

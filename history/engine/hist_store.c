@@ -11,8 +11,8 @@
 #include "npuprof/lock.h"
 #include "npuprof/scan.h"
 
-/* 2 has TRUST and WATCHED, and more columns of STEP. */
-#define FORMAT 2
+/* 2 has TRUST and WATCHED, and more columns of STEP; 3 has charges of iterations. */
+#define FORMAT 3
 
 /* A run is added in well under a second, so who waits longer than this waits for something else. */
 #define WAIT_NS INT64_C(60000000000)
@@ -25,7 +25,7 @@
 
 static const char declarations[] =
 	"CREATE TABLE NPUPROF_HISTORY(format INTEGER NOT NULL);"
-	"INSERT INTO NPUPROF_HISTORY VALUES(2);"
+	"INSERT INTO NPUPROF_HISTORY VALUES(3);"
 	"CREATE TABLE RUN(id INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL UNIQUE, job TEXT NOT NULL,"
 	" dir TEXT, captured INTEGER, added INTEGER, program TEXT, device TEXT, world INTEGER,"
 	" ranks INTEGER, steps INTEGER, step_ns INTEGER, basis TEXT, verdict TEXT, what TEXT,"
@@ -36,19 +36,21 @@ static const char declarations[] =
 	" stage INTEGER, tp INTEGER, dp INTEGER, ep INTEGER, step_ns INTEGER, computing_ns INTEGER,"
 	" wait_ns INTEGER, transfer_ns INTEGER, idle_ns INTEGER, charge_ns INTEGER, mhz REAL);"
 	"CREATE TABLE STEP(run INTEGER NOT NULL, rank INTEGER NOT NULL, step TEXT, length_ns INTEGER,"
-	" computing_ns INTEGER, wait_ns INTEGER, transfer_ns INTEGER, idle_ns INTEGER);"
+	" computing_ns INTEGER, wait_ns INTEGER, transfer_ns INTEGER, idle_ns INTEGER,"
+	" blame_ns INTEGER);"
 	"CREATE TABLE LINK(run INTEGER NOT NULL, src INTEGER, dst INTEGER, transport TEXT, gb_s REAL,"
 	" peers_gb_s REAL, slow INTEGER);"
 	"CREATE TABLE REPAIR(run INTEGER NOT NULL, repair TEXT NOT NULL, saved_ns INTEGER);" TABLES_OF_2;
 
 /* A store of an older version becomes one of this when something is added. */
-static const char upgrade[] =
-	"UPDATE NPUPROF_HISTORY SET format = 2;"
+static const char upgrade_from_1[] =
 	"ALTER TABLE STEP ADD COLUMN wait_ns INTEGER;"
 	"ALTER TABLE STEP ADD COLUMN transfer_ns INTEGER;"
 	"ALTER TABLE STEP ADD COLUMN idle_ns INTEGER;" TABLES_OF_2
 	"INSERT INTO WATCHED SELECT RUN.job, LABEL.value, RUN.fingerprint, RUN.id FROM RUN JOIN LABEL"
 	" ON LABEL.run = RUN.id WHERE LABEL.name = 'window' ORDER BY RUN.id;";
+static const char upgrade_from_2[] = "UPDATE NPUPROF_HISTORY SET format = 3;"
+				     "ALTER TABLE STEP ADD COLUMN blame_ns INTEGER;";
 
 const char *hist_store_path(const char *given)
 {
@@ -265,7 +267,8 @@ static void take_step(struct row *row, uint32_t run)
 				   integer_at(row, 4),
 				   integer_at(row, 5),
 				   integer_at(row, 6),
-				   integer_at(row, 7) };
+				   integer_at(row, 7),
+				   integer_at(row, 8) };
 }
 
 static void take_link(struct row *row, uint32_t run)
@@ -327,9 +330,9 @@ static const struct store_table tables[] = {
 	{ "LABEL", "itt", { "run", "name", "value" }, take_label },
 	{ "FIGURE", "iti", { "run", "name", "ns" }, take_figure },
 	{ "STEP",
-	  "iitii iii",
-	  { "run", "rank", "step", "length_ns", "computing_ns", "wait_ns", "transfer_ns",
-	    "idle_ns" },
+	  "iitii iiii",
+	  { "run", "rank", "step", "length_ns", "computing_ns", "wait_ns", "transfer_ns", "idle_ns",
+	    "blame_ns" },
 	  take_step },
 	{ "LINK",
 	  "iiitrri",
@@ -518,7 +521,7 @@ static int read_open(struct np_db *db, struct hist_store **ret, struct np_err *e
 	if (rc < 0)
 		return rc;
 	place_ranks(store);
-	rc = format == FORMAT ? NP_OK : windows_of_labels(store, err);
+	rc = format > 1 ? NP_OK : windows_of_labels(store, err);
 	if (rc < 0)
 		return rc;
 	*ret = store;
@@ -593,7 +596,7 @@ static int look(const char *path, const char *fingerprint, struct known *ret, st
 				ret->same = id;
 		}
 	}
-	if (rc == NP_OK && ret->format == FORMAT)
+	if (rc == NP_OK && ret->format > 1)
 		rc = look_at_windows(ret, err);
 	return say_damaged(path, rc, err);
 }
@@ -732,7 +735,8 @@ static int insert_rest(struct inserting *into)
 						 np_cell_integer(one->computing),
 						 np_cell_integer(one->wait),
 						 np_cell_integer(one->transfer),
-						 np_cell_integer(one->idle) };
+						 np_cell_integer(one->idle),
+						 np_cell_integer(one->blame) };
 
 		rc = np_db_insert_row(into->insert, cells, into->err);
 	}
@@ -811,8 +815,10 @@ static int begin_writing(const char *path, const struct known *known, struct np_
 
 	if (rc == NP_OK && !known->db)
 		rc = np_db_writer_exec(*ret, declarations, err);
-	else if (rc == NP_OK && known->format < FORMAT)
-		rc = np_db_writer_exec(*ret, upgrade, err);
+	if (rc == NP_OK && known->db && known->format < 2)
+		rc = np_db_writer_exec(*ret, upgrade_from_1, err);
+	if (rc == NP_OK && known->db && known->format < 3)
+		rc = np_db_writer_exec(*ret, upgrade_from_2, err);
 	return rc;
 }
 

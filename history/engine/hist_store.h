@@ -93,6 +93,7 @@ struct hist_step {
 	np_ns wait;
 	np_ns transfer;
 	np_ns idle;
+	np_ns blame; /* waiting of others that it owes by its arrivals, as np_blame has it */
 };
 
 /* How far a run is to be believed, and what recorded it; NP_UNKNOWN in runs of older versions. */

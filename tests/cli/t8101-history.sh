@@ -79,6 +79,13 @@ expect 'the leaves of a rank sum to its step' test "$(store 'SELECT count(*) FRO
 
 behaviour 'iterations of the newest runs, and how far to believe them'
 expect_equal "$(store 'SELECT count(*), sum(abs(length_ns - computing_ns - wait_ns - transfer_ns - idle_ns) > length_ns / 100) FROM STEP WHERE run = 1')" '8|0'
+# Who owes in an iteration is who came late in it.
+sqlite3 -header -csv out/cluster_analysis_output/cluster_analysis.db \
+	"SELECT rank, step, sum(cost_ns) FROM np_blame GROUP BY 1, 2 ORDER BY 1, 2" | tail -n +2 >blame.txt
+expect_equal "$(sqlite3 -csv runs.db 'SELECT rank, step, blame_ns FROM STEP WHERE run = 1 AND blame_ns > 0 ORDER BY 1, 2')" \
+	"$(sqlite3 :memory: "CREATE TABLE b(rank, step, ns)" ".mode csv" ".import blame.txt b" "ATTACH 'runs.db' AS h" \
+		"SELECT b.rank, b.step, ns FROM b JOIN h.STEP s ON s.run = 1 AND s.rank = b.rank AND s.step = b.step WHERE ns + 0 > 0 ORDER BY b.rank + 0, b.step")"
+expect 'the slow rank owes the most' test "$(store 'SELECT rank FROM STEP WHERE run = 1 GROUP BY rank ORDER BY sum(blame_ns) DESC LIMIT 1')" = 2
 expect_equal "$(store 'SELECT ops_matched || "/" || ops, left_out, partial FROM TRUST WHERE run = 1')" \
 	"$(sqlite3 :memory: "SELECT readfile('cluster.json') ->> '\$.trust.ops_matched' || '/' || (readfile('cluster.json') ->> '\$.trust.ops_total')")|0|0"
 expect_equal "$(store 'SELECT clock_error_ns FROM TRUST WHERE run = 1')" \

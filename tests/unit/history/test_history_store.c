@@ -103,7 +103,7 @@ static struct hist_store *make_entry(const char *fingerprint, const char *job, n
 		(struct hist_label){ 0, text(store, "commit"), text(store, "1f3a") };
 	store->figures.item[0] = (struct hist_figure){ 0, text(store, "step"), 1000 + captured };
 	store->steps.item[0] =
-		(struct hist_step){ 0, 1, text(store, "50"), 1100, 600, 200, 250, 50 };
+		(struct hist_step){ 0, 1, text(store, "50"), 1100, 600, 200, 250, 50, 70 };
 	store->links.item[0] = (struct hist_link){ 0, 0, 1, text(store, "HCCS"), 10.5, 21, 1 };
 	store->repairs.item[0] = (struct hist_repair){ 0, text(store, "rank:1"), 120 };
 	return store;
@@ -409,7 +409,7 @@ static void a_store_of_a_newer_version_is_left_alone(void **state)
 	assert_ok(np_db_writer_open(path, &writer, &err), err);
 	assert_ok(np_db_writer_exec(writer,
 				    "CREATE TABLE NPUPROF_HISTORY(format INTEGER);"
-				    "INSERT INTO NPUPROF_HISTORY VALUES(3)",
+				    "INSERT INTO NPUPROF_HISTORY VALUES(4)",
 				    &err),
 		  err);
 	assert_ok(np_db_writer_commit(writer, &err), err);
@@ -491,7 +491,43 @@ static void a_store_of_an_older_version_is_read_and_grows(void **state)
 	}
 	store = read_all();
 	assert_int_equal(store->steps.item[1].idle, 50);
+	assert_int_equal(store->steps.item[1].blame, 70);
 	hist_store_free(store);
+}
+
+/* The second one knew nothing of charges of iterations, and has windows already. */
+static void a_store_of_the_version_before_grows(void **state)
+{
+	struct np_db_writer *writer = NULL;
+	struct np_db *db = NULL;
+	struct hist_store *store;
+	struct np_err err = NP_ERR_INIT;
+	bool known;
+
+	(void)state;
+	(void)add_window("a1", "w", NP_UNKNOWN, 0);
+	assert_ok(np_db_open(path, &db, &err), err);
+	assert_ok(np_db_writer_open_copy(db, path, &writer, &err), err);
+	assert_ok(np_db_writer_exec(writer,
+				    "UPDATE NPUPROF_HISTORY SET format = 2; DROP TABLE STEP;"
+				    "CREATE TABLE STEP(run INTEGER, rank INTEGER, step TEXT,"
+				    " length_ns INTEGER, computing_ns INTEGER, wait_ns INTEGER,"
+				    " transfer_ns INTEGER, idle_ns INTEGER);"
+				    "INSERT INTO STEP VALUES(1, 0, '7', 100, 60, 20, 15, 5)",
+				    &err),
+		  err);
+	assert_ok(np_db_writer_commit(writer, &err), err);
+	np_db_close(db);
+	for (int runs = 1; runs <= 2; runs++) {
+		store = read_all();
+		assert_int_equal(store->windows.count, 1);
+		assert_int_equal(store->steps.count, runs);
+		assert_int_equal(store->steps.item[0].blame, NP_UNKNOWN);
+		assert_int_equal(store->steps.item[runs - 1].blame, runs == 1 ? NP_UNKNOWN : 70);
+		hist_store_free(store);
+		if (runs == 1)
+			assert_int_equal(add("b1", "job", 9, &known), 2);
+	}
 }
 
 /* Declared by somebody else, columns may hold nothing. */
@@ -658,6 +694,8 @@ int main(void)
 						make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(a_store_of_an_older_version_is_read_and_grows,
 						make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(a_store_of_the_version_before_grows, make_dir,
+						remove_dir),
 		cmocka_unit_test_setup_teardown(what_has_no_name_is_left_out, make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(a_damaged_store_is_refused_and_kept, make_dir,
 						remove_dir),
