@@ -105,6 +105,12 @@ static void say_peaks(struct np_buf *buf, const struct memory_report *report,
 	buf->failed |= allocated.failed || reserved.failed;
 }
 
+static bool serves(const struct mem_whatif *whatif)
+{
+	return !whatif->withheld && whatif->replay.refused == 0 && whatif->replay.ooms > 0 &&
+	       whatif->replay.ooms_served == whatif->replay.ooms;
+}
+
 /* A setting under which the request that failed would have been served: the lowest peak first. */
 static const struct mem_whatif *serving(const struct mem_rank *rank)
 {
@@ -113,13 +119,46 @@ static const struct mem_whatif *serving(const struct mem_rank *rank)
 	for (size_t i = 0; i < rank->whatif.list.count; i++) {
 		const struct mem_whatif *one = &rank->whatif.list.item[i];
 
-		if (one->withheld || one->replay.refused > 0 || one->replay.ooms == 0 ||
-		    one->replay.ooms_served < one->replay.ooms)
-			continue;
-		if (!best || one->replay.peak_reserved < best->replay.peak_reserved)
+		if (serves(one) &&
+		    (!best || one->replay.peak_reserved < best->replay.peak_reserved))
 			best = one;
 	}
 	return best;
+}
+
+/* How many settings differ from the usual ones. */
+static size_t count_settings(const struct mem_whatif *whatif)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf name = NP_BUF_INIT;
+	size_t count = 1;
+
+	mem_replay_name(&whatif->replay.settings, &name);
+	for (const char *at = name.text; at && *at; at++)
+		count += *at == ',';
+	return count;
+}
+
+/* So much of a peak is not worth another setting beside the first. */
+#define SIMPLER_PART 100
+
+/* What needs the fewest settings of those that do about as well as this one. */
+static const struct mem_whatif *simplest(const struct mem_rank *rank, const struct mem_whatif *best)
+{
+	const struct mem_whatif *found = best;
+
+	for (size_t i = 0; best && i < rank->whatif.list.count; i++) {
+		const struct mem_whatif *one = &rank->whatif.list.item[i];
+
+		if (one->withheld || one->replay.refused > 0 || serves(one) != serves(best) ||
+		    (one->gain == NP_UNKNOWN || one->gain <= 0) !=
+			    (best->gain == NP_UNKNOWN || best->gain <= 0) ||
+		    one->replay.peak_reserved >
+			    best->replay.peak_reserved + best->replay.peak_reserved / SIMPLER_PART)
+			continue;
+		if (count_settings(one) < count_settings(found))
+			found = one;
+	}
+	return found;
 }
 
 static void say_oom(struct np_buf *buf, const struct mem_rank *rank)
@@ -664,20 +703,20 @@ static void say_next(struct np_buf *buf, const struct memory_report *report,
 		     const struct mem_rank *rank)
 {
 	const struct composition *composition = rank->composition;
-	const struct mem_whatif *best = best_whatif(&rank->whatif);
-	const struct mem_whatif *serves = serving(rank);
+	const struct mem_whatif *best = simplest(rank, best_whatif(&rank->whatif));
+	const struct mem_whatif *server = simplest(rank, serving(rank));
 	const struct mem_imbalance *imbalance = report->imbalance;
 	NP_CLEANUP(np_buf_release) struct np_buf setting = NP_BUF_INIT;
 
-	if (serves || best)
-		add_setting(&setting, rank, serves ? serves : best);
-	if (serves && !leak_ran_out(rank)) {
+	if (server || best)
+		add_setting(&setting, rank, server ? server : best);
+	if (server && !leak_ran_out(rank)) {
 		np_say(buf, "do next: set {1}; the request that failed would have been served\n",
 		       NP_SAID_TEXT(setting.text));
 	} else if (growth_matters(rank)) {
 		np_say(buf, "do next: find out why {1} keeps what it allocates\n",
 		       NP_SAID_MSG(mem_rank_label(rank, composition->leaks.item[0].label)));
-		if (serves)
+		if (server)
 			np_say(buf, "until then {1} would have served the request that failed\n",
 			       NP_SAID_TEXT(setting.text));
 	} else if (composition->forward_bytes > 0 &&
@@ -728,7 +767,12 @@ static struct np_grid *whatif_grid(const struct memory_report *report,
 		NP_CLEANUP(np_buf_release) struct np_buf gain = NP_BUF_INIT;
 
 		mem_replay_name(&whatif->replay.settings, &name);
-		add_gain(&gain, whatif);
+		/* Who ran out wants to know this of each. */
+		if (!whatif->withheld && whatif->replay.refused == 0 &&
+		    whatif->replay.ooms_served < whatif->replay.ooms)
+			np_say(&gain, "fails again");
+		else
+			add_gain(&gain, whatif);
 		np_grid_cell(grid, name.text);
 		np_grid_bytes(grid, known(whatif, whatif->replay.peak_reserved));
 		np_grid_cell(grid, gain.text);

@@ -12,6 +12,15 @@ static bool belongs(const struct mem_history *history, const struct snap_segment
 	return segment->device == (int64_t)history->device && !segment->workspace;
 }
 
+static bool has_segments(const struct mem_history *history)
+{
+	for (size_t i = 0; i < history->snapshot->segments.count; i++) {
+		if (belongs(history, &history->snapshot->segments.item[i]))
+			return true;
+	}
+	return false;
+}
+
 /* Did the blocks that are known get more than their size? Then this is an NPU's allocator. */
 static bool is_padded(const struct mem_history *history)
 {
@@ -780,6 +789,9 @@ int history_new(const struct snapshot *snapshot, size_t device, const struct mem
 		history->events = &snapshot->events.item[snapshot->devices.item[device].first];
 		history->count = snapshot->devices.item[device].count;
 	}
+	/* Who records the state alone keeps the last event. */
+	if (history->count == 1 && has_segments(history))
+		history->count = 0;
 	count_actions(history);
 	if (settings)
 		history->settings = *settings;

@@ -4,6 +4,8 @@
 
 #include "npuprof/text.h"
 
+#include <ctype.h>
+#include <strings.h>
 #include <unistd.h>
 
 void mem_rank_release(struct mem_rank *rank)
@@ -120,15 +122,39 @@ bool mem_moment_parse(const char *text, struct mem_moment *ret)
 	return true;
 }
 
-/* rank3, rank_3, rank-3 in a name. */
+/* Is it a piece of a word, or, as in local_rank, a number within a part of the job? */
+static bool is_of_part(const char *name, const char *at)
+{
+	static const char *const parts[] = { "local", "node", "host", "tp", "pp", "dp",
+					     "cp",    "ep",   "vp",   "sp", "mp" };
+	const char *end = at;
+	const char *begin;
+
+	while (end > name && (end[-1] == '_' || end[-1] == '-'))
+		end--;
+	begin = end;
+	while (begin > name && isalpha((unsigned char)begin[-1]))
+		begin--;
+	if (end == at)
+		return begin < end;
+	for (size_t i = 0; i < NP_COUNT(parts); i++) {
+		if ((size_t)(end - begin) == strlen(parts[i]) &&
+		    strncasecmp(begin, parts[i], strlen(parts[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* rank3, Rank_3, rank-3 in a name. */
 static bool rank_in(const char *name, int64_t *ret)
 {
-	for (const char *at = strstr(name, "rank"); at; at = strstr(at + 1, "rank")) {
+	for (const char *at = strcasestr(name, "rank"); at; at = strcasestr(at + 1, "rank")) {
 		const char *digits = at + 4 + (at[4] == '_' || at[4] == '-');
 		size_t length = strspn(digits, "0123456789");
 
 		/* Eight digits and more are a time. */
-		if (length > 0 && length < 8 && np_text_to_int(digits, length, ret))
+		if (length > 0 && length < 8 && !is_of_part(name, at) &&
+		    np_text_to_int(digits, length, ret))
 			return true;
 	}
 	return false;
@@ -176,7 +202,7 @@ char *mem_rank_role(const char *path)
 	const char *end = strstr(name, "_rank");
 	int64_t rank;
 
-	if (!end || end == name || !rank_in(end, &rank) || !strstr(end, "_pid"))
+	if (!end || end == name || !rank_in(end + 1, &rank) || !strstr(end, "_pid"))
 		return NULL;
 	return strndup(name, (size_t)(end - name));
 }

@@ -95,6 +95,10 @@ make "$work/names/snapshot_1768383987920985470.pkl" ''
 make "$work/names/rank_12/oom_snapshot_4711_20260801103000.pickle" ''
 run "$npuprof" memory -f json "$work/names"
 expect_equal "$(of '[x["rank"] for x in d["ranks"]]')" '[5, 12, None]'
+mkdir "$work/parts"
+for name in local_rank_3 host1-tp_rank_1-pp_rank0 frank2 global_rank_9_local_rank_1 Rank-4; do make "$work/parts/$name.pickle" ''; done
+run "$npuprof" memory -f json "$work/parts"
+expect_equal "$(of '[x["rank"] for x in d["ranks"]]')" '[4, 9, None, None, None]'
 run "$npuprof" memory -f json --rank 7 "$work/names/snapshot_1768383987920985470.pkl"
 expect_equal "$(of 'r["rank"]')" 7
 

@@ -175,6 +175,7 @@ run "$npuprof" memory "$work/pieces_rank0.pickle"
 expect_stdout_says 'ran out of memory (1), last at event 125: train.py:12:forward wanted 157 MB' \
 	'the device had 105 MB and 288 MB were free within reserved, in pieces of at most 9.44 MB: fragmentation' \
 	'do next: set PYTORCH_NPU_ALLOC_CONF=roundup_power2_divisions:4; the request that failed would have been served'
+expect_stdout_says 'max_split_size_mb:20 524 MB fails again'
 run "$npuprof" memory -f json "$work/pieces_rank0.pickle"
 expect_equal "$(python3 "$(dirname "$0")/json_schema.py" "$(dirname "$0")/../../doc/schema" "$work/stdout" 2>&1)" ''
 run "$npuprof" memory "$work/few_rank1.pickle"
@@ -287,6 +288,7 @@ pickle.dump({"segments": a.snapshot_segments(), "device_traces": [a.events], "al
 a = Allocator()
 a.alloc(30 * MiB, 5, stack(7))
 pickle.dump({"segments": a.snapshot_segments(), "device_traces": [[]]}, open("state_rank0.pickle", "wb"), 2)
+pickle.dump({"segments": a.snapshot_segments(), "device_traces": [a.events[-1:]]}, open("last_rank0.pickle", "wb"), 2)
 os.makedirs("dump")
 for name in ("oom_snapshot_4711_20261118201500.pickle", "oom_snapshot_4712_20261118231500.pickle"): a.write("dump/" + name)
 open("dump/device_0_memUsageInfo_20261118201502.csv", "w").write("moduleName,curMemSize(MB),memPeakSize(MB)\nRUNTIME,96.0000,96.0000\nHCCL,420.0000,430.5000\nGE,0.0000,0.0000\n")
@@ -299,8 +301,10 @@ PYTHON
 run "$npuprof" memory --sweep "$work/gpu_rank0.pickle"
 expect_stdout_says 'do next: set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True'
 expect_stdout_lacks large_segment
-run "$npuprof" memory "$work/state_rank0.pickle"
-expect_stdout_says 'rank 0: at the dump allocated 31.5 MB' 'peaks are not known' 'at the dump, by stack: train.py:7:step'
+for name in state last; do
+	run "$npuprof" memory "$work/${name}_rank0.pickle"
+	expect_stdout_says 'rank 0: at the dump allocated 31.5 MB' 'peaks are not known' 'at the dump, by stack: train.py:7:step'
+done
 run "$npuprof" memory "$work/dump/oom_snapshot_4711_20261118201500.pickle"
 expect_stdout_says 'at most, beside the allocator: HCCL 451 MB, RUNTIME 101 MB' 'module HCCL'
 run "$npuprof" memory "$work/dump/oom_snapshot_4712_20261118231500.pickle"
