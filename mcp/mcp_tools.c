@@ -904,8 +904,10 @@ static int history(struct mcp_call *call, struct np_buf *buf, struct np_err *err
 	for (size_t i = 0; i < NP_COUNT(lists); i++)
 		list = strcmp(lists[i].action, look.action) == 0 ? lists[i].list : list;
 	if (!judges)
-		mcp_answer_text(&answer, "units",
-				"_ns: nanoseconds of a step unless it says otherwise");
+		mcp_answer_text(
+			&answer, "units",
+			"_ns: nanoseconds of a step, captured_ns: since 1970; share, margin, "
+			"spread, gain_*: 0.05 is 5 percent; chance, error_rate: probabilities");
 	while (np_json_next(doc, &entry)) {
 		if (strcmp(entry.key, list) != 0)
 			put_some(&answer, doc, entry.key);

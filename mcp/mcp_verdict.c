@@ -139,9 +139,24 @@ static void put_whatif(struct np_jsonout *out, const char *why, const struct np_
 	end_tool(out);
 }
 
-static bool is_idle(const struct np_fix *fix)
+/* The slice that shows what a repair is about. */
+static void put_slice(struct np_jsonout *out, const struct np_fix *fix)
 {
-	return fix->kind == NP_FIX_BETWEEN || fix->kind == NP_FIX_HOST_GAPS;
+	switch (fix->kind) {
+	case NP_FIX_BETWEEN:
+	case NP_FIX_HOST_GAPS:
+		put_tool(out, "timeline_slice", "the idle time, by cause", "category", "idle");
+		break;
+	case NP_FIX_LINK:
+	case NP_FIX_ROLE:
+	case NP_FIX_GROUP:
+		put_tool(out, "timeline_slice", "the transfers", "category", "transfer");
+		break;
+	default:
+		put_tool(out, "timeline_slice", "the operators in which the others waited",
+			 "category", "wait");
+		break;
+	}
 }
 
 void mcp_put_next(struct np_jsonout *out, const struct np_analysis *analysis)
@@ -156,12 +171,7 @@ void mcp_put_next(struct np_jsonout *out, const struct np_analysis *analysis)
 		if (np_verdict_has_larger(analysis))
 			put_whatif(out, "what the larger transfer costs",
 				   &(struct np_fix){ .kind = NP_FIX_HIDE_COMM }, NULL, 0);
-		if (is_idle(&verdict->fix))
-			put_tool(out, "timeline_slice", "the idle time, by cause", "category",
-				 "idle");
-		else
-			put_tool(out, "timeline_slice", "the operators in which the others waited",
-				 "category", "wait");
+		put_slice(out, &verdict->fix);
 		put_tool(out, "findings", "what to change", NULL, NULL);
 		break;
 	case NP_VERDICT_NONE:

@@ -95,7 +95,7 @@ static int judge_figure(const struct hist_store *store, const struct hist_select
 		usual.low = fmin(usual.low, usual.middle - least);
 		usual.high = fmax(usual.high, usual.middle + least);
 	}
-	one->low = one->runs < HIST_JUDGE_LEAST ? (double)NAN : usual.low;
+	one->low = one->runs < HIST_JUDGE_LEAST ? (double)NAN : fmax(usual.low, 0);
 	one->high = one->runs < HIST_JUDGE_LEAST ? (double)NAN : usual.high;
 	one->unusual =
 		((double)one->time > one->high && !is_reached(one->runs, one->runs - less)) ||

@@ -330,6 +330,33 @@ int history_json_drain(const struct history_report *report, const struct hist_dr
 	return finish(&out, err);
 }
 
+/* As the watch says it; NULL where it cannot be judged. */
+static const char *step_is(const struct hist_judgement *judgement)
+{
+	for (size_t i = 0; i < judgement->list.count; i++) {
+		const struct hist_judged *one = &judgement->list.item[i];
+
+		if (strcmp(one->figure, "step") != 0)
+			continue;
+		if (!isfinite(one->low))
+			return NULL;
+		return !one->unusual                     ? "usual"
+		       : (double)one->time > one->middle ? "longer"
+							 : "shorter";
+	}
+	return NULL;
+}
+
+/* Without a condition every run passes. */
+static bool is_gated(const struct hist_judgement *judgement)
+{
+	for (size_t i = 0; i < judgement->list.count; i++) {
+		if (isfinite(judgement->list.item[i].allowed))
+			return true;
+	}
+	return false;
+}
+
 int history_json_judgement(const struct history_report *report, const char *run,
 			   const struct hist_judgement *judgement, void *stream, struct np_err *err)
 {
@@ -341,6 +368,8 @@ int history_json_judgement(const struct history_report *report, const char *run,
 			judgement->failed     ? "fail"
 			: judgement->withheld ? "withheld"
 					      : "pass");
+	np_jsonout_text(&out, "step_is", step_is(judgement));
+	np_jsonout_bool(&out, "gated", is_gated(judgement));
 	np_jsonout_array(&out, "figures");
 	for (size_t i = 0; i < judgement->list.count; i++) {
 		const struct hist_judged *one = &judgement->list.item[i];

@@ -907,8 +907,7 @@ static int add_judged(struct np_page *page, const struct hist_judgement *judgeme
 		figure_cell(section->grid, one->figure,
 			    isfinite(one->middle) ? (np_ns)one->middle : NP_UNKNOWN);
 		change_cell(section->grid, (double)one->time / one->middle - 1);
-		figure_cell(section->grid, one->figure,
-			    known ? (np_ns)(one->low > 0 ? one->low : 0) : NP_UNKNOWN);
+		figure_cell(section->grid, one->figure, known ? (np_ns)one->low : NP_UNKNOWN);
 		figure_cell(section->grid, one->figure, known ? (np_ns)one->high : NP_UNKNOWN);
 		if (isfinite(one->below))
 			np_grid_printf(section->grid, "%.0f %%", 100 * one->below);

@@ -32,19 +32,10 @@ static const char *cause_of(const struct hist_store *store, const struct hist_ru
 static void add_machine(struct np_buf *buf, const struct watch_line *line)
 {
 	const struct hist_run *run = &line->store->runs.item[line->run];
-	const char *what = hist_text(line->store, run->what);
-	int64_t rank;
+	const struct hist_rank *rank = hist_named_rank(line->store, run, run->what);
 
-	if (!what || !np_text_begins(what, "rank:") ||
-	    !np_text_to_int(what + 5, strlen(what + 5), &rank))
-		return;
-	for (size_t i = 0; i < line->store->ranks.count; i++) {
-		const struct hist_rank *one = &line->store->ranks.item[i];
-
-		if (one->run == line->run && one->rank == rank && one->host != NP_STR_NONE &&
-		    one->device >= 0)
-			history_unit(buf, line->store, HIST_DEVICE, one->host, one->device);
-	}
+	if (rank)
+		history_unit(buf, line->store, HIST_DEVICE, rank->host, rank->device);
 }
 
 /* What the repair that is named saves of the step; NP_UNKNOWN where nobody has replayed it. */

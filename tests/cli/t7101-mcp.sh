@@ -431,7 +431,7 @@ for action, member in (("list", "runs"), ("trend", "series"), ("effects", "effec
     print(action, page[member] == expected[member], all(page[k] == v for k, v in expected.items() if not isinstance(v, list)))
 print(talk.call("history", action="prune"))
 usual = talk.call("history", action="judge", run="slow", fail_on="step>2%")
-print(usual["result"], usual["trust"]["ranks_used"], usual["figures"][0]["figure"], usual["figures"][0]["allowed"])
+print(usual["step_is"], usual["gated"], usual["result"], usual["trust"]["ranks_used"], usual["figures"][0]["figure"], usual["figures"][0]["allowed"])
 print("status", *talk.end())
 bare = Talk(npuprof, "-d", data)
 print(bare.call("history"))
@@ -445,7 +445,7 @@ trend True True
 effects True True
 advise True True
 argument 'action' is none of those that tools/list names
-withheld 4 step 0.02
+None True withheld 4 step 0.02
 status 0 b''
 no earlier runs are known: the server was started without a store (npuprof mcp --store FILE)
 EOF

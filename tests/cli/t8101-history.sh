@@ -255,6 +255,12 @@ run "$npuprof" history judge two --store moved.db --fail-on 'step>20%'
 expect_exit 0
 make worse --seed 3 --slow-rank 2:2.5
 export NPUPROF_HISTORY=moved.db
+# Without a gate every run passes, and the step is said to be longer all the same.
+"$npuprof" history judge worse -q -f json >judged.json
+run python3 "$NPUPROF_SOURCE/tests/cli/json_schema.py" "$NPUPROF_SOURCE/doc/schema" judged.json
+expect_exit 0
+expect_equal "$(sqlite3 :memory: "SELECT readfile('judged.json') ->> '\$.result', readfile('judged.json') ->> '\$.step_is', readfile('judged.json') ->> '\$.gated'")" 'pass|longer|0'
+expect_equal "$(sqlite3 :memory: "SELECT min(value ->> 'usual_low_ns') >= 0 FROM json_each(readfile('judged.json'), '\$.figures')")" 1
 run "$npuprof" compare --baseline history worse --fail-on 'step>5%'
 expect_exit 4
 expect_stdout_has 'fails: step is' '100 % of them had less' 'it names rank:2, device 2 of host0' 'do next: npuprof compare one worse tells'
