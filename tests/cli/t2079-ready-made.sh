@@ -82,6 +82,29 @@ if python3 -c 'import yaml' 2>/dev/null; then
 	done
 fi
 
+behaviour 'every tool call of skills/npuprof/SKILL.md is answered'
+cat >calls.py <<'EOF'
+import json
+import re
+import subprocess
+import sys
+
+calls = re.findall(r"^\|[^|]*\| `(\w+) (\{.*?\})` \|", open(sys.argv[2], encoding="utf-8").read(), re.M)
+lines = [{"id": 0, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}},
+         {"id": 1, "method": "tools/list"}]
+lines += [{"id": i, "method": "tools/call", "params": {"name": tool, "arguments": json.loads(words)}} for i, (tool, words) in enumerate(calls, 2)]
+said = subprocess.run([sys.argv[1], "mcp", "-d", ".", "--store", "runs.db"], input="".join(json.dumps({"jsonrpc": "2.0", **line}) + "\n" for line in lines),
+                      stdout=subprocess.PIPE, text=True, check=True).stdout
+answers = {answer["id"]: answer for answer in map(json.loads, said.splitlines())}
+for i, (tool, words) in enumerate(calls, 2):
+    if answers[i]["result"]["isError"]:
+        print(tool, words, answers[i]["result"]["content"][0]["text"])
+print("all tools", {tool for tool, _ in calls} == {tool["name"] for tool in answers[1]["result"]["tools"]})
+EOF
+run python3 calls.py "$npuprof" "$NPUPROF_SOURCE/skills/npuprof/SKILL.md"
+expect_exit 0
+expect_stdout <<<'all tools True'
+
 # Commands between ```sh and ```, and those of tables.
 cat >commands.py <<'EOF'
 import re
