@@ -121,6 +121,7 @@ void watch_put_json(struct np_buf *buf, const struct watch_line *line)
 					     [WATCH_STEP_LONGER] = "longer",
 					     [WATCH_STEP_SHORTER] = "shorter" };
 	const struct hist_run *run = &line->store->runs.item[line->run];
+	const struct hist_rank *rank = hist_named_rank(line->store, run, run->what);
 	bool known = isfinite(line->usual.low);
 	struct np_err err = NP_ERR_INIT;
 	struct np_jsonout out;
@@ -141,6 +142,8 @@ void watch_put_json(struct np_buf *buf, const struct watch_line *line)
 	np_jsonout_text(&out, "verdict_what", hist_text(line->store, run->what));
 	np_jsonout_text(&out, "verdict_text", hist_text(line->store, run->sentence));
 	np_jsonout_integer(&out, "verdict_saved_ns", saved_of(line));
+	np_jsonout_text(&out, "verdict_host", rank ? hist_text(line->store, rank->host) : NULL);
+	np_jsonout_integer(&out, "verdict_device", rank ? rank->device : NP_UNKNOWN);
 	np_jsonout_text(&out, "news", news[line->news]);
 	np_jsonout_text(&out, "before", line->before);
 	np_jsonout_text(&out, "step_is", steps[line->usual.step]);
@@ -277,7 +280,11 @@ static void put_usual(FILE *stream, const struct watch_usual *usual, const char 
 static void put_newest(FILE *stream, const struct watch_line *line, const char *job)
 {
 	const struct hist_run *run = &line->store->runs.item[line->run];
+	const struct hist_rank *rank = hist_named_rank(line->store, run, run->what);
+	char device[24] = "";
 
+	if (rank)
+		(void)snprintf(device, sizeof(device), "%lld", (long long)rank->device);
 	put_gauge(stream, "npuprof_step_seconds", "Mean step of the newest window.", job,
 		  run->step);
 	put_gauge(stream, "npuprof_window_timestamp_seconds",
@@ -290,6 +297,10 @@ static void put_newest(FILE *stream, const struct watch_line *line, const char *
 	put_label(stream, "kind", hist_text(line->store, run->verdict));
 	(void)fputc(',', stream);
 	put_label(stream, "what", hist_text(line->store, run->what));
+	(void)fputc(',', stream);
+	put_label(stream, "host", rank ? hist_text(line->store, rank->host) : NULL);
+	(void)fputc(',', stream);
+	put_label(stream, "device", device);
 	(void)fputs("} 1\n", stream);
 	put_gauge(stream, "npuprof_verdict_saved_seconds",
 		  "What the repair that the newest window names saves of its step; 0 for none.",

@@ -38,6 +38,8 @@ expect_stdout_has 'rank 1 makes the others wait' '  from here on: rank:1' '  no 
 expect_equal "$(lines 'd["window"]')" 'one job/window-1 job/window-2'
 expect_equal "$(lines 'd["news"]')" 'None became ceased'
 expect_equal "$(wc -l <told)" 2
+expect_equal "$(lines '(d["verdict_host"], d["verdict_device"])')" "(None, None) ('host0', 1) (None, None)"
+expect 'so does the command' grep -q '"verdict_host": "host0", "verdict_device": 1' told
 run python3 "$NPUPROF_SOURCE/tests/cli/json_schema.py" "$NPUPROF_SOURCE/doc/schema" <(head -n 1 watch.jsonl) <(tail -n 1 watch.jsonl)
 expect_exit 0
 
@@ -61,6 +63,14 @@ for line in open(sys.argv[1]):
         assert name in typed, name
 PY
 expect_exit 0
+
+run "$npuprof" watch in/job --store named.db --settle 0 --once --metrics named -q
+expect 'nobody is named' grep -qx 'npuprof_verdict_info{job="job",kind="none",what="",host="",device=""} 1' named
+mv in/job/window-2 .
+rm named.db
+run "$npuprof" watch in/job --store named.db --settle 0 --once --metrics named -q
+expect 'a rank is named with its machine' grep -qx 'npuprof_verdict_info{job="job",kind="rank",what="rank:1",host="host0",device="1"} 1' named
+mv window-2 in/job
 
 behaviour 'nothing is told twice, and a line that was lost comes back'
 run "${watch[@]}" --once
