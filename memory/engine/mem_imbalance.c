@@ -233,7 +233,7 @@ static int fill_dimension(const struct imbalance_job *job, struct mem_dimension 
 		}
 		part->ranks++;
 		part->least = peak < part->least ? peak : part->least;
-		part->most_rank = peak > part->most ? rank->rank : part->most_rank;
+		part->most_rank = peak >= part->most ? rank->rank : part->most_rank;
 		part->most = peak > part->most ? peak : part->most;
 		sums[part - dimension->parts.item] += (double)peak;
 	}

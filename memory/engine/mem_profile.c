@@ -576,6 +576,49 @@ static int add_survivor(const struct profile_job *job, struct op_survivor_list *
 	return NP_OK;
 }
 
+/* What all had just before a time; NP_UNKNOWN: nobody knows. */
+static int64_t total_before(const struct profile_job *job, np_ns time)
+{
+	size_t low = 0;
+	size_t count = job->points.count;
+
+	while (count > 0) {
+		size_t half = count / 2;
+
+		if (job->points.item[low + half].time < time) {
+			low += half + 1;
+			count -= half + 1;
+		} else {
+			count = half;
+		}
+	}
+	while (low > 0 && job->points.item[low - 1].allocated == NP_UNKNOWN)
+		low--;
+	return low > 0 ? job->points.item[low - 1].allocated : NP_UNKNOWN;
+}
+
+/*
+ * What is kept may take the place of what was there before the capture, which has no row when it is
+ * released: then all together do not grow, between no two of the last occasions.
+ */
+static bool is_replacing(const struct profile_job *job, const struct op_survivors *one)
+{
+	for (size_t i = 0; i < MEM_LEAK_OCCASIONS; i++) {
+		for (size_t j = 0; j < MEM_LEAK_OCCASIONS; j++) {
+			int64_t before = total_before(job, one->begins[i]);
+			int64_t after = total_before(job, one->begins[j]);
+
+			if (one->begins[i] >= one->begins[j])
+				continue;
+			if (before == NP_UNKNOWN || after == NP_UNKNOWN ||
+			    after - before >
+				    (int64_t)(one->occasions.kept[j] - one->occasions.kept[i]) / 2)
+				return false;
+		}
+	}
+	return true;
+}
+
 static bool grows(const struct profile_job *job, const struct op_survivors *one)
 {
 	struct mem_occasions occasions = one->occasions;
@@ -584,7 +627,7 @@ static bool grows(const struct profile_job *job, const struct op_survivors *one)
 		return false;
 	for (size_t i = 0; i < MEM_LEAK_OCCASIONS; i++)
 		occasions.live[i] = held_at(job, one->name, one->begins[i]);
-	return mem_occasions_grow(&occasions);
+	return mem_occasions_grow(&occasions) && !is_replacing(job, one);
 }
 
 static int find_leaks(const struct profile_job *job, const struct op_survivor_list *all,

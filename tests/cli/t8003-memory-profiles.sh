@@ -43,6 +43,36 @@ expect_equal "$(of '[[(g["what"], g["times"], g["bytes_each_time"]) for g in x["
 run "$npuprof" memory "$work/db"
 expect_stdout_says 'grows on rank 1: aten::cat leaves 2.00 MB each time, 4 times'
 
+behaviour 'what takes the place of something from before the capture is no leak; what does not is one'
+python3 - "$work" <<'PYTHON'
+import os, sys
+names = "Name,Size(KB),Allocation Time(us),Release Time(us),Duration(us),Allocation Total Allocated(MB),Release Total Allocated(MB),Device Type"
+for kind in "queue", "leak":
+    there = f"{sys.argv[1]}/{kind}/rank_0_ascend_pt/ASCEND_PROFILER_OUTPUT"
+    os.makedirs(there)
+    rows, curve, total = [], [], 500
+    for step in range(6):
+        begin = 1736405443000000 + step * 10000
+        for i in range(10):
+            at = begin + 300 * i
+            rows.append(f"aten::mm,4096,{at}.000,{at + 100}.000,100.000,{total + 4},{total},NPU:0")
+            curve += [(at, total + 4), (at + 100, total)]
+        total += 12
+        rows.append(f"aten::copy_,12288,{begin + 7000}.000,,,{total},,NPU:0")
+        curve.append((begin + 7000, total))
+        if kind == "queue":
+            total -= 12
+            curve.append((begin + 8000, total))
+    open(there + "/operator_memory.csv", "w").write("\n".join([names, *rows, ""]))
+    open(there + "/memory_record.csv", "w").write("Component,Timestamp(us),Total Allocated(MB),Total Reserved(MB),Device Type\n" +
+                                                  "".join(f"PTA,{at}.000,{all},2000,NPU:0\n" for at, all in curve))
+    open(there + "/step_trace_time.csv", "w").write("Device_id,Step,Computing,Communication(Not Overlapped),Overlapped,Communication,Free\n0,,100,0,0,0,20\n")
+PYTHON
+run "$npuprof" memory "$work/queue"
+expect_stdout_says 'never freed: 6 blocks, 75.5 MB; none of it grows'
+run "$npuprof" memory "$work/leak"
+expect_stdout_says 'grows: aten::copy_ leaves 12.6 MB each time, 6 times'
+
 behaviour 'against the device, who runs out first and when'
 run "$npuprof" memory -f json --device-memory 17GB "$work/db"
 # 17 GB less 13.42 GB of the allocator and 3.22 GB beside it, by 2 MB a step.
