@@ -397,6 +397,7 @@ static void find_start_sizes(struct mem_history *history)
 	for (size_t i = 0; i < history->start_blocks.count; i++) {
 		struct mem_start_block *block = &history->start_blocks.item[i];
 		uint64_t limit = block->address;
+		uint64_t slack;
 		bool fixed = true;
 
 		for (size_t j = 0; j < history->start_ranges.count; j++) {
@@ -413,8 +414,12 @@ static void find_start_sizes(struct mem_history *history)
 		if (block->size > 0 || limit == block->address)
 			continue;
 		block->size = layout_round(&history->settings, block->requested);
+		/* Beyond the limit of splitting a block is handed out as it is. */
+		slack = block->size >= history->settings.max_split
+				? history->settings.non_split_rounding
+				: MEM_SMALL_MOST;
 		if (block->size > limit - block->address ||
-		    (!fixed && limit - block->address - block->size <= MEM_SMALL_MOST))
+		    (!fixed && limit - block->address - block->size <= slack))
 			block->size = limit - block->address;
 		else
 			history->start_unsure += !fixed;

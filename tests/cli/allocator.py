@@ -32,12 +32,14 @@ class Allocator:
         self.divisions, self.gc, self.cap, self.pad, self.align, self.page_1g = divisions, gc, cap, pad, align * 1024, page_1g
         self.page, self.device = page * MiB, device
         self.segments, self.events, self.next, self.live, self.pending, self.given_up = [], [], base, {}, [], set()
+        self.curve = []
         self.reserved = self.allocated = self.peak_reserved = self.peak_allocated = self.grown = 0
 
     # --- what is recorded
     def note(self, action, at, size, key, frames=()):
         self.events.append({"action": action, "device_free" if action == "oom" else "addr": at, "size": size, "stream": key[1],
                             "frames": list(frames), "pool_id": key[2]})
+        self.curve.append(self.allocated)
         self.peak_reserved, self.peak_allocated = max(self.peak_reserved, self.reserved), max(self.peak_allocated, self.allocated)
 
     def rounded(self, n):
