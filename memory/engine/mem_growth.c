@@ -14,7 +14,9 @@ struct survivors {
 	uint32_t frees;          /* of any stack, until the last was born */
 	uint32_t backward_first; /* allocations on a way back, until the first and the last */
 	uint32_t backward_last;
+	/* As requested: what blocks have besides is chance. */
 	uint64_t live; /* of this stack, now */
+	uint64_t kept; /* of survivors */
 	struct mem_occasions occasions;
 	size_t blocks;
 	uint64_t bytes;
@@ -192,7 +194,7 @@ static void see_survivor(struct growth_job *job, struct survivors *one, const st
 		one->backward_first = job->backward;
 	}
 	if (one->occasions.count == 0 || is_apart(job, one, life->birth))
-		mem_occasions_add(&one->occasions, one->live, one->bytes);
+		mem_occasions_add(&one->occasions, one->live, one->kept);
 	if (one->blocks == 0 || life->requested < one->least)
 		one->least = life->requested;
 	if (life->requested > one->most)
@@ -202,6 +204,7 @@ static void see_survivor(struct growth_job *job, struct survivors *one, const st
 	one->backward_last = job->backward;
 	one->frees = job->frees;
 	one->bytes += life->size;
+	one->kept += life->requested;
 	one->blocks++;
 }
 
@@ -223,15 +226,33 @@ static void see_all(struct growth_job *job)
 			/* What contradicts other events was never given. */
 			if (life->size > 0 && life->done == MEM_NONE)
 				see_survivor(job, &job->all[life->stack], life);
-			job->all[life->stack].live += life->size;
+			job->all[life->stack].live += life->requested;
 		} else if (job->freed[i] > 0) {
 			const struct mem_life *life = &history->lives.item[job->freed[i] - 1];
 
 			if (life->birth != MEM_NONE)
-				job->all[life->stack].live -= life->size;
+				job->all[life->stack].live -= life->requested;
 		}
 		job->frees += event->action == SNAP_FREE_COMPLETED;
 	}
+}
+
+/*
+ * State that an optimizer makes for a parameter when that has its first gradient: once for each,
+ * however late, as for experts that are seldom chosen.
+ */
+static bool is_of_state(const struct snapshot *snapshot, uint32_t number)
+{
+	const struct snap_stack *stack = &snapshot->stacks.item[number];
+
+	for (size_t i = 0; i < stack->count; i++) {
+		const struct snap_frame *frame =
+			&snapshot->frames.item[snapshot->stack_frames.item[stack->first + i]];
+
+		if (strcmp(np_strtab_text(snapshot->texts, frame->name), "_init_group") == 0)
+			return true;
+	}
+	return false;
 }
 
 static bool is_growth(const struct mem_history *history, const struct survivors *one)
@@ -245,6 +266,7 @@ static bool is_growth(const struct mem_history *history, const struct survivors 
 struct replacement {
 	uint32_t stack;
 	bool begun;
+	unsigned in_a_row; /* the last ones that took somebody's place */
 	uint64_t gone;     /* of their size, since the last of them was born */
 	uint64_t replaced; /* of what they are together */
 };
@@ -266,8 +288,15 @@ static void see_born(struct replacement *one, const struct mem_life *life)
 {
 	if (one->begun)
 		one->replaced += one->gone < life->size ? one->gone : life->size;
+	one->in_a_row = one->begun && one->gone > life->size / 2 ? one->in_a_row + 1 : 0;
 	one->begun = true;
 	one->gone = 0;
+}
+
+/* Most of it, or, where the queue became full in the record, the last of it. */
+static bool is_replacing(const struct replacement *one, uint64_t bytes)
+{
+	return one->replaced > bytes / 2 || one->in_a_row >= MEM_LEAK_OCCASIONS - 1;
 }
 
 /*
@@ -339,7 +368,8 @@ static int find_growing(const struct growth_job *job, replacements *list, struct
 	for (uint32_t i = 0; i < stacks; i++) {
 		struct replacement *one;
 
-		if (!is_growth(job->history, &job->all[i]))
+		if (!is_growth(job->history, &job->all[i]) ||
+		    is_of_state(job->history->snapshot, i))
 			continue;
 		one = np_vec_add(list, err);
 		if (!one)
@@ -366,7 +396,7 @@ int mem_growth_find(const struct mem_history *history, mem_growths *ret, uint64_
 	for (size_t i = 0; rc == NP_OK && i < growing.count; i++) {
 		const struct survivors *one = &job.all[growing.item[i].stack];
 
-		if (growing.item[i].replaced > one->bytes / 2)
+		if (is_replacing(&growing.item[i], one->bytes))
 			continue;
 		if (activations && may_be_activation(one))
 			forward += job.pass_of[growing.item[i].stack] != 0 ? one->bytes : 0;

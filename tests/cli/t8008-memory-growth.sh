@@ -110,19 +110,23 @@ expect_equal "$(grows '[Job(extra=cache).make().run(8), Job(extra=warm_up).make(
 []
 []'
 
-behaviour 'nor is a queue that was full when recording began; one that is never full is'
+behaviour 'nor is a queue that was full when recording began, or is full then; one that is never full is, and state of parameters is not'
 cat >>"$work/program.py" <<'PYTHON'
 
-def queue(most, vary=0):
+def queue(most, vary=0, begin=14):
     def extra(job):
         if len(job.kept) >= most: job.free(job.kept.pop(0), top(45))
         job.kept.append(job.alloc(5 * MiB + job.steps * 7 % 5 * vary, 5, top(45)))
-        if job.steps == 14: job.start = len(job.events)
+        if job.steps == begin: job.start = len(job.events)
     return extra
+def state(job):
+    if job.steps % 2: job.alloc(5 * MiB, 5, [frame("_init_group", "/usr/lib/python3/site-packages/torch/optim/adam.py", 174), *top(46)])
 PYTHON
 expect_equal "$(grows '[Job(extra=queue(8)).make().run(20), Job(extra=queue(8, MiB)).make().run(20), Job(extra=queue(99)).make().run(20)]')" "[]
 []
 [('train.py:45:main', 5)]"
+expect_equal "$(grows '[Job(extra=queue(8, begin=6)).make().run(12), Job(extra=state).make().run(12)]')" '[]
+[]'
 
 behaviour 'a leak of a hundred steps is one, and what each of them leaves is told'
 expect_equal "$(grows '[Job(extra=keep).make().run(100)]')" "[('train.py:40:main', 100)]"
