@@ -98,10 +98,7 @@ target_link_libraries(np-unit-tests PRIVATE npadvisor npcompare npmemory nphisto
 
 file(GLOB cli_tests CONFIGURE_DEPENDS tests/cli/t*.sh)
 # A test that hangs is to end some time; one that only shares its processors with much else is not.
-set(np_timeout 300)
-if(NP_SANITIZE)
-  set(np_timeout 1200)
-endif()
+set(np_timeout 1200)
 foreach(script ${cli_tests})
   get_filename_component(test ${script} NAME_WE)
   add_test(NAME cli.${test} COMMAND ${script})
@@ -115,7 +112,7 @@ foreach(script ${cli_tests})
     if(script MATCHES "t60")
       set(lock processes)
     endif()
-    set_tests_properties(cli.${test} PROPERTIES LABELS mpi RESOURCE_LOCK ${lock} COST 1000 TIMEOUT 600)
+    set_tests_properties(cli.${test} PROPERTIES LABELS mpi RESOURCE_LOCK ${lock} COST 1000)
   endif()
   # Whole packs and sweeps take minutes under the sanitizers, over code that others reach too.
   if(script MATCHES "t(2050|4010|4011|7002)-")
