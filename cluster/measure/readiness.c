@@ -100,12 +100,24 @@ static bool has_peers(const struct asked *asked, const struct np_rank *rank, siz
 	return found;
 }
 
+/* Do sub-tasks of another rank tell what this one's are missing? */
+static bool others_tell(const struct asked *asked, const struct np_rank *rank, size_t index)
+{
+	for (size_t i = 0; asked->align && i < rank->ops.count; i++) {
+		uint32_t slot = np_align_slot(asked->align, index, i);
+
+		if (np_align_hides_waits(asked->align, np_align_instance(asked->align, slot)))
+			return false;
+	}
+	return asked->align != NULL;
+}
+
 /* From sub-tasks, or from the arrivals of all ranks. */
 static bool has_wait(const struct asked *asked, const struct np_rank *rank, size_t index)
 {
 	for (size_t i = 0; i < rank->comm_steps.count; i++) {
 		if (rank->comm_steps.item[i].transfer == NP_UNKNOWN)
-			return has_peers(asked, rank, index);
+			return has_peers(asked, rank, index) || others_tell(asked, rank, index);
 	}
 	return rank->ops.count > 0;
 }
@@ -189,6 +201,13 @@ static const char *cure_of(enum np_answer which)
 	return analyses[which].cure ? analyses[which].cure : np_data_cure(analyses[which].data);
 }
 
+/* Does it take what is not used of files that are partial? */
+static bool rests_on_files(enum np_answer which)
+{
+	return which != NP_ANALYSIS_STEP_TIMES && which != NP_ANALYSIS_COMMUNICATORS &&
+	       which != NP_ANALYSIS_MATCHING && which != NP_ANALYSIS_PLACES;
+}
+
 /* What it is that a rank is missing, where that may be one of several things. */
 static void explain(const struct asked *asked, enum np_answer which, size_t index,
 		    const char **missing, const char **cure)
@@ -206,6 +225,11 @@ static void explain(const struct asked *asked, enum np_answer which, size_t inde
 	if (which == NP_ANALYSIS_VERDICT && !np_rank_has(rank, NP_DATA_INTERVALS)) {
 		*missing = missing_of(NP_ANALYSIS_PARTITION);
 		*cure = cure_of(NP_ANALYSIS_PARTITION);
+	}
+	if (rests_on_files(which) && np_rank_withheld(rank)) {
+		*missing = "files of the rank are partial";
+		*cure = "whole files, exported again";
+		return;
 	}
 	if (which != NP_ANALYSIS_PIPELINE)
 		return;
@@ -277,6 +301,7 @@ static int measure_one(const struct asked *asked, enum np_answer which, struct n
 	const char *cure = NULL;
 	size_t used = 0;
 	size_t count = 0;
+	bool partial = false; /* who explains it */
 
 	if (!without)
 		return np_fail_nomem(err, "readiness");
@@ -286,9 +311,11 @@ static int measure_one(const struct asked *asked, enum np_answer which, struct n
 		used++;
 		if (is_ready(asked, which, run->ranks[i], i))
 			continue;
-		if (count == 0) {
+		/* What a whole file is missing was not recorded. */
+		if (count == 0 || (partial && !np_rank_withheld(run->ranks[i]))) {
 			explain(asked, which, i, &missing, &cure);
 			explain_kineto(asked, which, i, &missing, &cure);
+			partial = np_rank_withheld(run->ranks[i]) != NULL;
 		}
 		without[count++] = run->ranks[i]->id;
 	}

@@ -526,6 +526,14 @@ static np_ns exposed_transfer(const struct np_analysis *analysis)
 		       : INT64_MAX;
 }
 
+/* What of the mean step is exposed communication that nothing divides. */
+static np_ns undivided(const struct np_analysis *analysis)
+{
+	return analysis->breakdown.cells > 0
+		       ? analysis->breakdown.parts[NP_WHERE_COMMUNICATION].mean
+		       : 0;
+}
+
 /*
  * Where transfers take most of the step, slow links would be the first thing to look
  * for; that nobody can is said.
@@ -536,6 +544,7 @@ static void put_transfers(struct np_buf *buf, const struct np_analysis *analysis
 	const struct np_whatif *whatif = &analysis->whatif;
 	const char *cure = analysis->readiness[NP_ANALYSIS_LINKS].cure;
 	np_ns hidden = 0;
+	np_ns perhaps;
 
 	/* Without intervals of kernels on any rank nobody computes in the replay, and its step is
 	 * no step. */
@@ -545,11 +554,12 @@ static void put_transfers(struct np_buf *buf, const struct np_analysis *analysis
 		if (whatif->rows.item[i].fix.kind == NP_FIX_HIDE_COMM)
 			hidden = whatif->rows.item[i].saved;
 	}
-	if (may_hide_waiting(analysis, hidden, verdict)) {
+	perhaps = undivided(analysis) > hidden ? undivided(analysis) : hidden;
+	if (may_hide_waiting(analysis, perhaps, verdict)) {
 		np_say(buf,
 		       "; transfers take {1} of the step, and how much of that is waiting for"
 		       " ranks that were not profiled is not known",
-		       NP_SAID_SHARE((double)hidden / (double)whatif->step));
+		       NP_SAID_SHARE((double)perhaps / (double)whatif->step));
 		return;
 	}
 	for (size_t i = 0; i < analysis->links.list.count; i++) {

@@ -182,6 +182,18 @@ static inline bool np_instance_complete(const struct np_instance *instance)
 	return instance->count >= instance->expected && !(instance->flags & NP_INSTANCE_OPEN);
 }
 
+/*
+ * What the sub-tasks of an operator of all say of its transfer: the longest of its members, for
+ * data moves for all of them at once. NP_UNKNOWN where nobody has sub-tasks that move data.
+ */
+np_ns np_align_transfer(const struct np_align *align, const struct np_instance *instance);
+
+/*
+ * Ranks of its communicator were not profiled, and no sub-tasks tell how long the others waited
+ * for them: beyond the last start that is known it transferred, or waited.
+ */
+bool np_align_hides_waits(const struct np_align *align, const struct np_instance *instance);
+
 /* The rule for an operator's type or name ("hcom_allReduce_"). */
 enum np_rule np_rule_of(const char *type);
 

@@ -173,20 +173,6 @@ static int take_outcome(struct adv_advice *advice, const struct adv_outcome *out
 	return rc;
 }
 
-/* A repair that the replay has tried gains what it gained there, and not what the rule guesses. */
-static void find_gain(const struct adv_advice *advice, struct adv_finding *finding)
-{
-	np_ns saved = adv_gains_of(&advice->gains, finding->shown->repair);
-
-	if (saved == NP_UNKNOWN)
-		return;
-	saved = saved < 0 ? 0 : saved;
-	/* A replay that takes waiting for others for transfers says no more than the rule knows. */
-	if (!advice->gains.upper || finding->gain == NP_UNKNOWN || saved < finding->gain)
-		finding->gain = saved;
-	finding->bound = advice->gains.upper ? BOUND_UPPER : BOUND_REPLAY;
-}
-
 /*
  * The outcome with the largest gain is shown, and that is the gain: what is lost on one rank of
  * two, or in one step, is lost. Without gains it is the first of the most severe.
@@ -236,6 +222,30 @@ static bool is_own_work(const struct adv_finding *finding)
 	return false;
 }
 
+/* May all that it gains be spent waiting for ranks that were not profiled? */
+static bool is_unseen(const struct adv_advice *advice, const struct adv_finding *finding)
+{
+	return finding->gain != NP_UNKNOWN && finding->gain != 0 &&
+	       finding->gain <= advice->unseen_wait && is_own_work(finding);
+}
+
+/* A repair that the replay has tried gains what it gained there, and not what the rule guesses. */
+static void find_gain(const struct adv_advice *advice, struct adv_finding *finding)
+{
+	np_ns saved = adv_gains_of(&advice->gains, finding->shown->repair);
+
+	if (saved == NP_UNKNOWN)
+		return;
+	finding->bound = advice->gains.upper ? BOUND_UPPER : BOUND_REPLAY;
+	/* To the replay who was not profiled comes when he came, however early the others are. */
+	if (is_unseen(advice, finding))
+		return;
+	saved = saved < 0 ? 0 : saved;
+	/* A replay that takes waiting for others for transfers says no more than the rule knows. */
+	if (!advice->gains.upper || finding->gain == NP_UNKNOWN || saved < finding->gain)
+		finding->gain = saved;
+}
+
 /*
  * Ranks that are done earlier wait longer for those that nobody saw. Whether those would be
  * earlier as well is not known, and neither is the gain.
@@ -245,8 +255,7 @@ static void withhold_gain(const struct adv_advice *advice, struct adv_finding *f
 	enum adv_severity severity;
 
 	finding->withheld = NP_UNKNOWN;
-	if (finding->gain == NP_UNKNOWN || finding->gain == 0 ||
-	    finding->gain > advice->unseen_wait || !is_own_work(finding))
+	if (!is_unseen(advice, finding))
 		return;
 	finding->withheld = finding->gain;
 	finding->gain = NP_UNKNOWN;

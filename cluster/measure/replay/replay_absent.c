@@ -9,10 +9,10 @@
 /*
  * Where a rank was not profiled an operator of its communicator takes from the last start that
  * is known to its end: the transfer, and perhaps waiting for that rank. A transfer takes as
- * long as those of operators like it of which all members are known, so the rest is waiting,
- * and tells when the rank came. What it did before is then known as well: from the end of its
- * last operator on it worked. So it has a place in the program, and comes earlier where its
- * last operator ends earlier; but nobody can repair it.
+ * long as those of operators like it of which all members are known, or as its sub-tasks say,
+ * so the rest is waiting, and tells when the rank came. What it did before is then known as
+ * well: from the end of its last operator on it worked. So it has a place in the program, and
+ * comes earlier where its last operator ends earlier; but nobody can repair it.
  */
 
 /* An instance with all that makes it like others, and what it took from the last start on. */
@@ -48,6 +48,12 @@ struct absence {
 
 /* Instances that must be like one of which not all members are known, where none is complete. */
 #define FEWEST_ALIKE 4
+
+/* Stands for all of a communicator that nothing names: below the ids of ranks. */
+static int32_t stranger_of(size_t communicator)
+{
+	return INT32_MIN + (int32_t)communicator;
+}
 
 static int by_id(const void *left, const void *right)
 {
@@ -86,6 +92,16 @@ static int find_profiled(struct absence *all)
 	return NP_OK;
 }
 
+static int add_id(struct absence *all, int32_t id)
+{
+	int32_t *added = np_vec_add(&all->absent, all->err);
+
+	if (!added)
+		return NP_E_NOMEM;
+	*added = id;
+	return NP_OK;
+}
+
 static int find_absent(struct absence *all)
 {
 	size_t kept = 0;
@@ -94,16 +110,15 @@ static int find_absent(struct absence *all)
 		const struct np_align_communicator *each = &all->align->communicators.item[i];
 		size_t found = 0;
 
+		if (!each->members && (!each->size_known || each->observed < each->size) &&
+		    add_id(all, stranger_of(i)) < 0)
+			return NP_E_NOMEM;
 		for (size_t j = 0; each->members && j < each->member_count && found < MOST_ABSENT;
 		     j++) {
-			int32_t *id;
-
 			if (is_profiled(all, each->members[j]))
 				continue;
-			id = np_vec_add(&all->absent, all->err);
-			if (!id)
+			if (add_id(all, each->members[j]) < 0)
 				return NP_E_NOMEM;
-			*id = each->members[j];
 			found++;
 		}
 	}
@@ -131,8 +146,8 @@ static int32_t other_end(const struct absence *all, const struct np_instance *in
 }
 
 /*
- * The absent members of an instance, as indexes of `absent`. None where all are known, and where
- * nothing tells who the others are.
+ * The absent members of an instance, as indexes of `absent`. None where all are known. Where
+ * nothing tells who the others are, they are one.
  */
 static size_t absent_of(const struct absence *all, const struct np_instance *instance,
 			size_t ret[MOST_ABSENT])
@@ -141,9 +156,15 @@ static size_t absent_of(const struct absence *all, const struct np_instance *ins
 		&all->align->communicators.item[instance->communicator];
 	size_t count = 0;
 
-	if (np_instance_complete(instance) || (instance->flags & NP_INSTANCE_OPEN) ||
-	    !each->members)
+	if (np_instance_complete(instance))
 		return 0;
+	if (!each->members) {
+		ret[0] = instance->rule != NP_RULE_ALL
+				 ? SIZE_MAX
+				 : find_id(all->absent.item, all->absent.count,
+					   stranger_of(instance->communicator));
+		return ret[0] != SIZE_MAX;
+	}
 	if (instance->rule == NP_RULE_PAIR) {
 		int32_t id = instance->count == 1 ? other_end(all, instance) : -1;
 
@@ -197,11 +218,14 @@ static np_ns last_end(const struct np_replay *replay, const struct np_instance *
 	return last;
 }
 
-static bool is_measured(const struct np_instance *instance)
+static bool is_measured(const struct np_align *align, const struct np_instance *instance)
 {
-	return (instance->rule == NP_RULE_ALL || instance->rule == NP_RULE_PAIR ||
-		instance->rule == NP_RULE_PAIRWISE) &&
-	       !(instance->flags & (NP_INSTANCE_MISMATCH | NP_INSTANCE_OPEN));
+	if (instance->flags & NP_INSTANCE_MISMATCH)
+		return false;
+	if (instance->flags & NP_INSTANCE_OPEN)
+		return np_align_transfer(align, instance) != NP_UNKNOWN;
+	return instance->rule == NP_RULE_ALL || instance->rule == NP_RULE_PAIR ||
+	       instance->rule == NP_RULE_PAIRWISE;
 }
 
 static int list_alike(struct absence *all)
@@ -211,7 +235,7 @@ static int list_alike(struct absence *all)
 		struct absent_alike *each;
 		uint32_t slot;
 
-		if (!is_measured(instance))
+		if (!is_measured(all->align, instance))
 			continue;
 		each = np_vec_add(&all->alike, all->err);
 		if (!each)
@@ -235,15 +259,34 @@ static int list_alike(struct absence *all)
  * What the transfers of like instances take: the median where all members are known, else
  * little more than the shortest, in which nobody was waited for; NP_UNKNOWN for too few.
  */
-static np_ns usual_transfer(const struct absent_alike *list, size_t count)
+struct usual {
+	np_ns complete;
+	np_ns shortest;
+};
+
+static struct usual usual_transfer(const struct absent_alike *list, size_t count)
 {
 	size_t complete = 0;
 
 	while (complete < count && list[complete].complete)
 		complete++;
-	if (complete > 0)
-		return list[(complete - 1) / 2].time;
-	return count < FEWEST_ALIKE ? NP_UNKNOWN : list[count / 10].time;
+	return (struct usual){
+		.complete = complete > 0 ? list[(complete - 1) / 2].time : NP_UNKNOWN,
+		.shortest = count < FEWEST_ALIKE ? NP_UNKNOWN : list[count / 10].time,
+	};
+}
+
+/* Of one instance. How many members an open one has is not known: it may be like no other. */
+static np_ns transfer_of(const struct absence *all, uint32_t index, const struct usual *usual)
+{
+	const struct np_instance *instance = &all->align->instances.item[index];
+	np_ns recorded = np_align_transfer(all->align, instance);
+
+	if (instance->flags & NP_INSTANCE_OPEN)
+		return recorded;
+	if (usual->complete != NP_UNKNOWN)
+		return usual->complete;
+	return recorded != NP_UNKNOWN ? recorded : usual->shortest;
 }
 
 /* --- when they came -------------------------------------------------------------------------- */
@@ -320,14 +363,16 @@ static int see_instances(struct absence *all)
 	int rc = NP_OK;
 
 	for (size_t from = 0, to = 0; from < count && rc == NP_OK; from = to) {
-		np_ns transfer;
+		struct usual usual;
 
 		while (to < count && order_alike(&all->alike.item[from], &all->alike.item[to]) == 0)
 			to++;
-		transfer = usual_transfer(&all->alike.item[from], to - from);
+		usual = usual_transfer(&all->alike.item[from], to - from);
 		for (size_t i = from; i < to && rc == NP_OK; i++) {
+			uint32_t index = all->alike.item[i].instance;
+
 			if (!all->alike.item[i].complete)
-				rc = see_instance(all, all->alike.item[i].instance, transfer,
+				rc = see_instance(all, index, transfer_of(all, index, &usual),
 						  known);
 		}
 	}

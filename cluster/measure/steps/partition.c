@@ -229,12 +229,21 @@ static np_ns end_of_piece(struct partition_builder *build, const struct np_expos
 	return end;
 }
 
+/* What comes behind the wait is transfer, unless it may be waiting for who was not profiled. */
+static enum comm_part moves_data(const struct partition_builder *build, uint32_t slot)
+{
+	return np_align_hides_waits(build->align, np_align_instance(build->align, slot))
+		       ? COMM_WHOLE
+		       : COMM_TRANSFER;
+}
+
 static int give_exposed(struct partition_builder *build, size_t rank_index,
 			const struct np_exposed *piece)
 {
 	const struct np_rank *rank = build->cluster->run->ranks[rank_index];
 	const struct np_comm_op *op = &rank->ops.item[piece->op];
-	np_ns wait = build->waits->wait[np_align_slot(build->align, rank_index, piece->op)];
+	uint32_t slot = np_align_slot(build->align, rank_index, piece->op);
+	np_ns wait = build->waits->wait[slot];
 	const struct comm_leaves *leaves;
 	np_ns until = piece->begin;
 	np_ns end = end_of_piece(build, piece);
@@ -247,7 +256,7 @@ static int give_exposed(struct partition_builder *build, size_t rank_index,
 	if (op->start + wait > until)
 		until = op->start + wait < end ? op->start + wait : end;
 	rc = give(build, leaves->part[COMM_WAIT], until - piece->begin);
-	return rc < 0 ? rc : give(build, leaves->part[COMM_TRANSFER], end - until);
+	return rc < 0 ? rc : give(build, leaves->part[moves_data(build, slot)], end - until);
 }
 
 static int by_time(const void *left, const void *right)

@@ -85,8 +85,10 @@ struct wait_view {
 	const struct np_instance *instance;
 	np_ns *starts; /* of its members on the common clock; may be NULL */
 	bool related;
-	bool tasks; /* known for all members */
-	np_ns last; /* start and first end, on the common clock */
+	bool tasks;     /* known for all members */
+	np_ns transfer; /* where not all members were profiled, and some of them know: for the rest
+			 */
+	np_ns last;     /* start and first end, on the common clock */
 	np_ns first_end;
 	np_ns arrival;
 	np_ns shortest;
@@ -133,6 +135,9 @@ static struct wait_view see(const struct np_align *align, const struct np_clock 
 	for (uint32_t i = 0; i < instance->count; i++)
 		see_member(align, clock, &view, instance->first + i);
 	view.arrival = view.last < view.first_end ? view.last : view.first_end;
+	view.transfer = view.tasks || np_instance_complete(instance)
+				? NP_UNKNOWN
+				: np_align_transfer(align, instance);
 	return view;
 }
 
@@ -182,7 +187,10 @@ static np_ns wait_by(const struct wait_job *job, const struct wait_view *view, u
 	case NP_WAIT_CLOCK_FREE:
 		return elapsed - view->shortest;
 	case NP_WAIT_TASKS:
-		return between(elapsed - np_rank_length(rank, op->transfer), elapsed);
+		return between(elapsed - (op->transfer == NP_LENGTH_UNKNOWN
+						  ? view->transfer
+						  : np_rank_length(rank, op->transfer)),
+			       elapsed);
 	case NP_WAIT_NONE:
 	case NP_WAIT_ESTIMATORS:
 		break;
@@ -213,7 +221,7 @@ static enum np_estimator choose(const struct wait_view *view, bool trusted)
 	bool aligned = trusted && can_align(view);
 
 	/* Only the tasks know of waiting for ranks that were not profiled. */
-	if (!np_instance_complete(instance) && view->tasks)
+	if (!np_instance_complete(instance) && (view->tasks || view->transfer != NP_UNKNOWN))
 		return NP_WAIT_TASKS;
 	/* Whoever is done before the last has come did not wait for it. */
 	if (instance->rule == NP_RULE_PAIRWISE && view->tasks && view->last > view->first_end)

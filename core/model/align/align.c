@@ -518,3 +518,39 @@ int np_align_set_peers(struct np_align *align, struct np_peers *peers, size_t th
 	release_build(&build);
 	return rc;
 }
+
+/* --- what sub-tasks tell ---------------------------------------------------------------------- */
+
+np_ns np_align_transfer(const struct np_align *align, const struct np_instance *instance)
+{
+	np_ns most = NP_UNKNOWN;
+
+	if (instance->rule != NP_RULE_ALL)
+		return NP_UNKNOWN;
+	for (uint32_t i = instance->first; i < instance->first + instance->count; i++) {
+		np_ns own = np_rank_length(align->run->ranks[align->members[i].rank],
+					   np_align_op(align, i)->transfer);
+
+		if (own != NP_UNKNOWN && own > 0 && (most == NP_UNKNOWN || own > most))
+			most = own;
+	}
+	return most;
+}
+
+static bool all_have_tasks(const struct np_align *align, const struct np_instance *instance)
+{
+	for (uint32_t i = instance->first; i < instance->first + instance->count; i++) {
+		if (np_align_op(align, i)->transfer == NP_LENGTH_UNKNOWN)
+			return false;
+	}
+	return true;
+}
+
+bool np_align_hides_waits(const struct np_align *align, const struct np_instance *instance)
+{
+	const struct np_align_communicator *own =
+		&align->communicators.item[instance->communicator];
+
+	return own->observed < own->size && !np_instance_complete(instance) &&
+	       !all_have_tasks(align, instance) && np_align_transfer(align, instance) == NP_UNKNOWN;
+}

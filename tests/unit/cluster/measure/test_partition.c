@@ -126,6 +126,26 @@ static void without_an_estimator_an_operator_is_not_divided(void **state)
 	release(&it);
 }
 
+/* Rank 1 was not profiled: behind the wait that is known there may be more of it. */
+static void what_may_be_waiting_for_who_was_not_profiled_is_no_transfer(void **state)
+{
+	static const int32_t members[] = { 0, 1 };
+	struct measured it = { .run = np_run_new() };
+	struct np_err err = NP_ERR_INIT;
+	struct np_rank *rank = add_known_rank(it.run);
+
+	(void)state;
+	(void)add_group(it.run, rank, 7, "dp", members, 2);
+	rank->ops.item[0].transfer = NP_LENGTH_UNKNOWN;
+	assert_ok(measure(&it, 50, &err), err);
+	assert_int_equal(it.align->communicators.item[0].size, 2);
+	assert_int_equal(part(&it, "comm/dp/wait"), 30);
+	assert_int_equal(part(&it, "comm/dp"), 60);
+	assert_int_equal(part(&it, "comm/dp/transfer"), 0);
+	assert_int_equal(total(&it), 250);
+	release(&it);
+}
+
 static void a_communicator_without_a_name_is_called_by_its_hash(void **state)
 {
 	struct measured it = { .run = np_run_new() };
@@ -270,6 +290,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_first_part_of_an_operator_is_waiting),
 		cmocka_unit_test(without_an_estimator_an_operator_is_not_divided),
+		cmocka_unit_test(what_may_be_waiting_for_who_was_not_profiled_is_no_transfer),
 		cmocka_unit_test(a_communicator_without_a_name_is_called_by_its_hash),
 		cmocka_unit_test(parts_come_the_longest_first_then_by_name),
 		cmocka_unit_test(a_rank_without_intervals_has_no_partition),

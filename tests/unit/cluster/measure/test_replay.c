@@ -647,6 +647,39 @@ static void what_takes_longer_than_its_like_waits_for_who_was_not_profiled(void 
 }
 
 /*
+ * Nothing tells who else is in the communicator: but the sub-tasks of its operator, from 10 to 30
+ * ms, move data for 2 ms. They wait until 28 for somebody, whom no repair hurries; only what is
+ * transferred can be saved.
+ */
+static void who_is_waited_for_need_not_be_known_by_name(void **state)
+{
+	with_run *run = np_run_new();
+	struct factors factors;
+
+	(void)state;
+	for (int32_t id = 0; id < 2; id++) {
+		struct script script = script_begin(run, id);
+		uint32_t group = add_group(run, script.rank, 7, "dp", NULL, 0);
+
+		script_compute(&script, 0, 10 * MS);
+		script_comm(&script, group, REDUCE, 10 * MS, 30 * MS);
+		script.rank->ops.item[0].transfer = id == 1 ? 2 * MS : NP_LENGTH_UNKNOWN;
+		script_end(&script, "1");
+	}
+	{
+		with_replay it = replayed_build(run);
+
+		assert_int_equal(total(&it, NULL), 30 * MS);
+		factors_init(&factors, it.replay);
+		scale_rank(&factors, it.replay, 0, NP_WORK_COMPUTE, 0.5F);
+		scale_rank(&factors, it.replay, 1, NP_WORK_COMPUTE, 0.5F);
+		assert_int_equal(total(&it, &factors.scenario), 30 * MS);
+		scale_transfers(&factors, it.replay, 7, 0);
+		assert_int_equal(total(&it, &factors.scenario), 28 * MS);
+	}
+}
+
+/*
  * Rank 8 was not profiled. It meets rank 1, which comes at 10 ms, until 11, and rank 0, which
  * waits for it from 5 ms on, at 13: two milliseconds of work later. Rank 1 at half its time lets
  * it go on at 6, and come at 8.
@@ -1476,6 +1509,7 @@ int main(void)
 		cmocka_unit_test(a_message_into_a_buffer_holds_nobody_up),
 		cmocka_unit_test(a_message_takes_its_time_to_a_buffer_whoever_comes_late_for_it),
 		cmocka_unit_test(what_takes_longer_than_its_like_waits_for_who_was_not_profiled),
+		cmocka_unit_test(who_is_waited_for_need_not_be_known_by_name),
 		cmocka_unit_test(who_was_not_profiled_comes_earlier_when_it_can_go_on_earlier),
 		cmocka_unit_test(who_leaves_before_the_last_has_come_waited_where_it_must),
 		cmocka_unit_test(messages_of_one_interval_end_with_the_last_of_them),

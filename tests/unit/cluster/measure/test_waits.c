@@ -220,6 +220,16 @@ static void without_tasks_the_profiled_ones_give_the_least(void **state)
 	assert_split(run, RAW, NP_WAIT_ALIGNED, EXPECT(20, 0));
 }
 
+/* Data moves for all at once: what the sub-tasks of rank 1 say goes for rank 0, too. */
+static void tasks_of_one_rank_tell_of_those_that_have_none(void **state)
+{
+	with_run *run = one_instance("hcom_allReduce_", TIMES({ 0, 50 }, { 20, 50 }), 8);
+
+	(void)state;
+	run->ranks[1]->ops.item[0].transfer = 4;
+	assert_split(run, RAW, NP_WAIT_TASKS, EXPECT(46, 26));
+}
+
 static void an_operator_alone_is_split_by_its_tasks_only(void **state)
 {
 	with_run *run = one_instance("hcom_allReduce_", TIMES({ 0, 50 }), 8);
@@ -504,6 +514,7 @@ int main(void)
 		cmocka_unit_test(without_its_root_a_broadcast_cannot_be_split),
 		cmocka_unit_test(tasks_see_ranks_that_were_not_profiled),
 		cmocka_unit_test(without_tasks_the_profiled_ones_give_the_least),
+		cmocka_unit_test(tasks_of_one_rank_tell_of_those_that_have_none),
 		cmocka_unit_test(an_operator_alone_is_split_by_its_tasks_only),
 		cmocka_unit_test(alltoallv_that_somebody_leaves_early_is_split_by_tasks),
 		cmocka_unit_test(a_bad_clock_gives_way_to_tasks_and_to_no_clock),
