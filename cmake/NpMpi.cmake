@@ -1,7 +1,8 @@
 # MPI: what uses it is built once for every MPI that is found, and chosen by the launcher when it runs
 # (cli/command/launcher.h). Without any the rest is built all the same.
 #
-# An MPI is a compiler wrapper: those of Debian's names, mpicc, and those of NP_MPI_WRAPPERS. Its binary interface
+# An MPI is a compiler wrapper: those of Debian's names, mpicc, where openEuler and Fedora have theirs (on no PATH before
+# "module load"), and those of NP_MPI_WRAPPERS. Its binary interface
 # is openmpi or mpich (with Intel MPI, MVAPICH2, Cray MPICH); of each the first is taken.
 set(NP_MPI_WRAPPERS "" CACHE STRING "Further compiler wrappers of MPI libraries, e.g. /opt/mpich/bin/mpicc")
 option(NP_MPI "Build what uses MPI for every MPI that is found" ON)
@@ -59,7 +60,8 @@ endfunction()
 # The wrappers of this machine are not those of another.
 set(np_wrappers ${NP_MPI_WRAPPERS} ${MPI_C_COMPILER})
 if(NOT CMAKE_CROSSCOMPILING)
-  list(APPEND np_wrappers mpicc mpicc.openmpi mpicc.mpich)
+  list(APPEND np_wrappers mpicc mpicc.openmpi mpicc.mpich
+    /usr/lib64/openmpi/bin/mpicc /usr/lib64/mpich/bin/mpicc)
 endif()
 if(NP_MPI)
   foreach(name ${np_wrappers})

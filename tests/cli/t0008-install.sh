@@ -66,6 +66,22 @@ done
 run "$NPUPROF_SOURCE/tools/deps.sh" --nonsense
 expect_exit 2
 
+behaviour 'packages ask for the C library whose symbols their programs name'
+if command -v objdump >/dev/null; then
+	cat >needs.cmake <<-'CMAKE'
+		include(${CONFIG})
+		include(${CPACK_PROJECT_CONFIG_FILE})
+		message("${CPACK_DEBIAN_PACKAGE_DEPENDS};${CPACK_RPM_PACKAGE_REQUIRES}")
+	CMAKE
+	run cmake -DCONFIG="$NPUPROF_BUILD/CPackConfig.cmake" -P needs.cmake
+	expect_exit 0
+	for file in "$npuprof" "$NPUPROF_BUILD"/npuprof-collect "$NPUPROF_BUILD"/libnpuprof_inject.so; do
+		[[ ! -e $file ]] || objdump -T "$file"
+	done | grep -oE 'GLIBC_2\.[0-9]+' | sort -Vu >names
+	newest=$({ echo GLIBC_2.28 && cat names; } | sort -V | tail -n 1)
+	expect_stderr_has "libc6 (>= ${newest#GLIBC_}" "glibc >= ${newest#GLIBC_}"
+fi
+
 behaviour 'the wheel is the same each time, and has what pip wants'
 run "$NPUPROF_SOURCE/tools/wheel.py" "$NPUPROF_BUILD" -o two
 run "$NPUPROF_SOURCE/tools/wheel.py" "$NPUPROF_BUILD" -o one

@@ -1,0 +1,17 @@
+# Read by cpack: the C library whose symbols the programs of a package name, 2.28 at least, so that it is not installed where they
+# cannot start.
+set(np_minor 28)
+foreach(np_file npuprof npuprof-collect libnpuprof_inject.so)
+  set(np_file ${CPACK_NPUPROF_BUILD}/${np_file})
+  if(EXISTS ${np_file})
+    file(STRINGS ${np_file} np_names REGEX "^GLIBC_2\\.[0-9.]+$")
+    foreach(np_name ${np_names})
+      string(REGEX REPLACE "^GLIBC_2\\.([0-9]+).*" "\\1" np_name ${np_name})
+      if(np_name GREATER np_minor)
+        set(np_minor ${np_name})
+      endif()
+    endforeach()
+  endif()
+endforeach()
+string(REPLACE "@GLIBC@" "2.${np_minor}" CPACK_DEBIAN_PACKAGE_DEPENDS "${CPACK_DEBIAN_PACKAGE_DEPENDS}")
+string(REPLACE "@GLIBC@" "2.${np_minor}" CPACK_RPM_PACKAGE_REQUIRES "${CPACK_RPM_PACKAGE_REQUIRES}")
