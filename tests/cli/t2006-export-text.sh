@@ -47,7 +47,7 @@ tables_of() {
 			FROM json_each(readfile('$at/communication_group.json'), '\$.comm_group_parallel_info') g;
 		CREATE TABLE temp.$1_steps(step, type, place, $(printf '%s, ' "${times[@]:0:8}")${times[8]}
 			$(grep -q "$places" "$at/cluster_step_trace_time.csv" && echo ', dp, pp, tp'));
-		.import --csv --skip 1 --schema temp "$at/cluster_step_trace_time.csv" $1_steps
+		.import --csv --skip 1 "$at/cluster_step_trace_time.csv" $1_steps
 	SQL
 }
 
