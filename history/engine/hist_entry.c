@@ -363,6 +363,12 @@ static void add_parts(const struct np_partition *partition, const struct np_part
 	step->idle = idle;
 }
 
+/* Where no operator was matched over ranks nobody knows who waited for whom. */
+static bool knows_waiting(const struct entry_work *entry)
+{
+	return entry->analysis->charges.ranks && entry->analysis->align->matched > 0;
+}
+
 static int64_t step_key(np_str step, size_t index)
 {
 	return (int64_t)((uint64_t)step << 32 | index);
@@ -380,8 +386,7 @@ static int add_step(struct entry_work *entry, size_t index, const struct np_step
 	*ret = step;
 	if (rc < 0)
 		return rc;
-	/* Nobody waited for it, unless that is not known of anybody. */
-	step->blame = entry->analysis->charges.ranks ? 0 : NP_UNKNOWN;
+	step->blame = knows_waiting(entry) ? 0 : NP_UNKNOWN;
 	step->rank = rank->id;
 	step->length = length;
 	step->computing = time->computing;
@@ -456,7 +461,7 @@ static int take_rank(struct entry_work *entry, size_t index,
 		.mhz = mean_mhz(frequencies, rank, index),
 	};
 	/* Charges are of all steps, also of those without an iteration. */
-	if (analysis->causes.ranks && index < analysis->causes.rank_count &&
+	if (knows_waiting(entry) && analysis->causes.ranks && index < analysis->causes.rank_count &&
 	    analysis->cluster->steps.count > 0)
 		one->charge = analysis->causes.ranks[index].charge /
 			      (np_ns)analysis->cluster->steps.count;

@@ -116,9 +116,15 @@ static void say_runs(struct np_buf *buf, const struct history_report *report)
 	history_time(
 		&last,
 		report->store->runs.item[selection->runs.item[selection->runs.count - 1]].captured);
-	np_say(buf, "{1} runs of {2} on {3} ranks, {4} to {5} (UTC)\n",
-	       NP_SAID_INT(selection->runs.count), NP_SAID_TEXT(selection->job),
-	       NP_SAID_INT(selection->ranks), NP_SAID_TEXT(first.text), NP_SAID_TEXT(last.text));
+	if (selection->runs.count == 1)
+		np_say(buf, "one run of {1} on {2} ranks, {3} (UTC)\n",
+		       NP_SAID_TEXT(selection->job), NP_SAID_INT(selection->ranks),
+		       NP_SAID_TEXT(last.text));
+	else
+		np_say(buf, "{1} runs of {2} on {3} ranks, {4} to {5} (UTC)\n",
+		       NP_SAID_INT(selection->runs.count), NP_SAID_TEXT(selection->job),
+		       NP_SAID_INT(selection->ranks), NP_SAID_TEXT(first.text),
+		       NP_SAID_TEXT(last.text));
 	if (selection->others > 0)
 		np_say(buf, "left out: {1} runs of the job with another number of ranks\n",
 		       NP_SAID_INT(selection->others));
@@ -154,7 +160,11 @@ int history_show_list(const struct history_report *report, struct np_buf *buf, s
 		np_grid_cell(section->grid, hist_text(report->store, run->job));
 		np_grid_printf(section->grid, "%lld", (long long)run->ranks);
 		np_grid_duration(section->grid, run->step);
-		np_grid_cell(section->grid, what ? what : kind ? kind : "?");
+		/* What is said of a withheld one is its reason. */
+		if (what && kind && strcmp(kind, "withheld") == 0)
+			np_grid_printf(section->grid, "%s: %s", kind, what);
+		else
+			np_grid_cell(section->grid, what ? what : kind ? kind : "?");
 		labels_cell(section->grid, report->store, index);
 	}
 	return write_page(report, &page, buf, err);

@@ -293,6 +293,19 @@ find plain -name 'analysis.db' -delete
 run "$npuprof" history add -q plain --store plain.db
 expect_equal "$(sqlite3 plain.db 'SELECT count(*) FROM RANK WHERE idle_ns IS NULL OR computing_ns IS NULL')" 0
 
+expect_equal "$(sqlite3 plain.db 'SELECT count(*) > 0, count(blame_ns) = count(*) FROM STEP')" '1|1'
+run "$npuprof" history advise --store plain.db
+expect_stdout_has 'one run of default on 4 ranks, '
+# Without communication nobody knows who waited for whom: that is not nothing.
+make alone --ranks 1 --seed 9
+run "$npuprof" history add -q alone --store alone.db
+expect_equal "$(sqlite3 alone.db 'SELECT count(blame_ns), count(*) > 0 FROM STEP; SELECT count(charge_ns) FROM RANK')" $'0|1\n0'
+if [[ -n ${NPUPROF_SHARED:-} && -d $NPUPROF_SHARED/data/helix ]]; then
+	run "$npuprof" history add -q "$NPUPROF_SHARED/data/helix" --store helix.db
+	run "$npuprof" history list --store helix.db
+	expect_stdout_has 'withheld: rank 1: op_summary'
+fi
+
 behaviour 'old runs are removed'
 run "$npuprof" history prune --store runs.db --keep 2
 expect_exit 0
