@@ -340,17 +340,30 @@ static int print(struct np_buf *buf, int rc)
 
 /* --- judge ----------------------------------------------------------------------------------- */
 
-/* Earlier runs of the job; the run itself is not one of them. */
+/* The job that the store knows a run by; NULL: it is not in it. */
+static const char *job_of(const struct hist_store *store, const char *fingerprint)
+{
+	for (size_t i = 0; i < store->runs.count; i++) {
+		const struct hist_run *run = &store->runs.item[i];
+
+		if (strcmp(hist_text(store, run->fingerprint), fingerprint) == 0)
+			return hist_text(store, run->job);
+	}
+	return NULL;
+}
+
+/* Earlier runs of the job, its own where none is named; the run itself is not one of them. */
 static int select_earlier(const struct hist_store *store,
 			  const struct np_history_question *question,
 			  const struct hist_store *entry, struct hist_selection *ret,
 			  struct np_err *err)
 {
-	const struct hist_choice choice = { .job = question->job,
+	const char *itself = hist_text(entry, entry->runs.item[0].fingerprint);
+	const struct hist_choice choice = { .job = question->job ? question->job
+								 : job_of(store, itself),
 					    .labels = question->labels,
 					    .label_count = question->label_count,
 					    .like = &entry->runs.item[0] };
-	const char *itself = hist_text(entry, entry->runs.item[0].fingerprint);
 	size_t kept = 0;
 	int rc = hist_select(store, &choice, ret, err);
 

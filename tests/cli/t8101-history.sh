@@ -254,6 +254,14 @@ done
 run "$npuprof" history judge two --store moved.db --fail-on 'step>20%'
 expect_exit 0
 make worse --seed 3 --slow-rank 2:2.5
+# A run that the store knows is held against its own job, and not against that of the newest run.
+sqlite3 moved.db '.clone jobs.db' >/dev/null
+"$npuprof" history add worse -q --store jobs.db --job other >/dev/null
+sqlite3 jobs.db "UPDATE RUN SET captured = 1 WHERE job = 'other'"
+run "$npuprof" history judge worse --store jobs.db
+expect_stdout_has '0 earlier runs of other are known'
+run "$npuprof" history judge worse --store jobs.db --job default
+expect_stdout_has 'it names rank:2'
 export NPUPROF_HISTORY=moved.db
 # Without a gate every run passes, and the step is said to be longer all the same.
 "$npuprof" history judge worse -q -f json >judged.json
