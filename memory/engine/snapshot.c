@@ -101,6 +101,7 @@ struct snap_reader {
 	struct np_numbers streams;
 	struct np_numbers pools;
 	uint16_t last_stream;
+	np_pickled last_stream_value; /* that it was read from; UINT64_MAX: none */
 	uint8_t last_pool;
 	uint64_t last_pool_id;
 	NP_VEC(struct snap_trace) traces;
@@ -190,6 +191,11 @@ static int get_stream(struct snap_reader *reader, const struct np_pickle *pickle
 	uint64_t *added;
 	uint32_t number;
 
+	/* Mostly the last one, written as it was. */
+	if (has(reader, KEY_STREAM) && reader->value[KEY_STREAM] == reader->last_stream_value) {
+		*ret = reader->last_stream;
+		return NP_OK;
+	}
 	if (!get_unsigned(reader, pickle, KEY_STREAM, &handle) && has(reader, KEY_STREAM) &&
 	    np_pickled_integer(pickle, reader->value[KEY_STREAM], &negative))
 		handle = (uint64_t)negative;
@@ -210,6 +216,8 @@ static int get_stream(struct snap_reader *reader, const struct np_pickle *pickle
 		*added = handle;
 	}
 	*ret = reader->last_stream = (uint16_t)number;
+	reader->last_stream_value =
+		has(reader, KEY_STREAM) ? reader->value[KEY_STREAM] : UINT64_MAX;
 	return NP_OK;
 }
 
@@ -223,6 +231,10 @@ static int get_pool(struct snap_reader *reader, const struct np_pickle *pickle, 
 	uint64_t id;
 	uint32_t number;
 
+	if (!has(reader, key) && reader->last_pool_id == 0) {
+		*ret = reader->last_pool;
+		return NP_OK;
+	}
 	if (has(reader, key))
 		(void)np_pickled_pair(pickle, reader->value[key], &first, &second);
 	id = (uint64_t)first << 32 ^ (uint64_t)second;
@@ -952,7 +964,9 @@ static int read_all(struct np_pickle *pickle, const char *what, struct snapshot 
 		    struct np_err *err)
 {
 	NP_CLEANUP(snapshot_freep) struct snapshot *snapshot = calloc(1, sizeof(*snapshot));
-	struct snap_reader reader = { .snapshot = snapshot, .what = what };
+	struct snap_reader reader = { .snapshot = snapshot,
+				      .what = what,
+				      .last_stream_value = UINT64_MAX };
 	const struct np_pickle_user user = { take, take_list, &reader };
 	np_pickled root = 0;
 	uint32_t none;

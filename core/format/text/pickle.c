@@ -30,6 +30,7 @@ enum tag {
 	TAG_LIST,    /* number in `nodes` */
 	TAG_TUPLE,
 	TAG_DICT,
+	TAG_RECORD, /* of the user: a dictionary that was a record at once needs no node */
 };
 
 #define TAG_BITS  NP_PICKLED_TAG_BITS
@@ -170,7 +171,7 @@ static uint64_t payload_of(np_pickled value)
 
 static bool has_node(np_pickled value)
 {
-	return tag_of(value) >= TAG_LIST;
+	return tag_of(value) >= TAG_LIST && tag_of(value) <= TAG_DICT;
 }
 
 static node *node_of(const struct np_pickle *pickle, np_pickled value)
@@ -390,6 +391,8 @@ static int put_into(struct np_pickle *pickle, unsigned char op, enum tag tag, si
 	node *at;
 	int rc;
 
+	if (tag_of(container) == TAG_RECORD && tag == TAG_DICT)
+		return wrong(pickle, op, err, "what was complete is added to");
 	if (tag_of(container) != tag)
 		return wrong(pickle, op, err, "there is no %s to add to",
 			     tag == TAG_LIST ? "list" : "dictionary");
@@ -733,7 +736,7 @@ static uint32_t four_bytes(const unsigned char *bytes)
 }
 
 /* LONG1 with a number that fits into a value; UINT64_MAX: it does not, or is negative. */
-static uint64_t short_long(const unsigned char *bytes)
+static inline uint64_t short_long(const unsigned char *bytes)
 {
 	const unsigned length = bytes[1];
 	uint64_t value;
@@ -799,6 +802,174 @@ static inline const unsigned char *get_plain(const struct np_pickle *pickle,
 	return bytes;
 }
 
+/* A dictionary that is read at once has so many keys and values at most, in so many bytes without
+ * those of a list in it. */
+#define WHOLE_VALUES 32
+#define WHOLE_BYTES  (WHOLE_VALUES * OPCODE_MOST)
+
+/* What stands in a dictionary; nothing of it is on the stack yet. */
+struct whole_dict {
+	np_pickled *values;
+	size_t count;
+	bool has_list; /* one of the values is a list, of values of the memo */
+	np_pickled *items;
+	size_t item_count;
+};
+
+/*
+ * From behind the mark on, where there are bytes for as many values as there may be; returns what
+ * is behind SETITEMS, or NULL: it is not so simple.
+ */
+static const unsigned char *look_at_dict(const struct np_pickle *pickle, const unsigned char *bytes,
+					 const unsigned char *end, const np_pickled *most,
+					 struct whole_dict *dict)
+{
+	const uint32_t *const memo = pickle->memo.item;
+	const size_t known = pickle->memo.count;
+	const np_pickled *const last = dict->items;
+	np_pickled *to = dict->values;
+	np_pickled *behind = dict->items;
+
+	for (; to < last; to++) {
+		const bool is_long = bytes[0] == 'j';
+		uint32_t number = is_long ? four_bytes(bytes + 1) : bytes[1];
+		uint64_t value;
+
+		/* Most are of these two, all keys among them. */
+		if (bytes[0] == 'h' || is_long) {
+			/* UNSET reads as one that stands elsewhere. */
+			if (number >= known || (memo[number] & TAG_ELSEWHERE) == TAG_ELSEWHERE)
+				return NULL;
+			*to = memo[number];
+			bytes += is_long ? 5 : 2;
+			continue;
+		}
+		switch (bytes[0]) {
+		case 'K':
+			*to = make(TAG_INTEGER, number);
+			bytes += 2;
+			continue;
+		case 'M':
+			*to = make(TAG_INTEGER, number | (uint32_t)bytes[2] << 8);
+			bytes += 3;
+			continue;
+		case 'J':
+			number = four_bytes(bytes + 1);
+			if (number > INT32_MAX)
+				return NULL;
+			*to = make(TAG_INTEGER, number);
+			bytes += 5;
+			continue;
+		case 0x8a:
+			value = short_long(bytes);
+			if (value == UINT64_MAX)
+				return NULL;
+			*to = make(TAG_INTEGER, value);
+			bytes += 2 + number;
+			continue;
+		case ']':
+			if (dict->has_list || number != 0x94)
+				return NULL;
+			dict->has_list = true;
+			*to = make(TAG_LIST, pickle->nodes.count);
+			bytes += 2;
+			if (*bytes != '(')
+				continue;
+			bytes = get_plain(pickle, bytes + 1, end, &behind, most);
+			if (*bytes++ != 'e' || end - bytes < WHOLE_BYTES)
+				return NULL;
+			continue;
+		case 'u':
+			dict->count = (size_t)(to - dict->values);
+			dict->item_count = (size_t)(behind - dict->items);
+			return dict->count % 2 == 0 ? bytes + 1 : NULL;
+		default:
+			return NULL;
+		}
+	}
+	return NULL;
+}
+
+/* Records of dictionaries stand in values below this. */
+#define RECORD_MOST (UINT64_C(1) << (64 - TAG_BITS))
+
+/* A dictionary that has just these items. */
+static int make_dict(struct np_pickle *pickle, const np_pickled *items, size_t count,
+		     np_pickled *ret, struct np_err *err)
+{
+	uint64_t record = UINT64_MAX;
+	int rc = offer(pickle, 'u', TAG_DICT, 0, items, count, &record, err);
+	node made = 0;
+
+	if (rc < 0)
+		return rc;
+	if (record < RECORD_MOST) {
+		*ret = make(TAG_RECORD, record);
+		return NP_OK;
+	}
+	if (record != UINT64_MAX)
+		made = (node)(record << 1 | 1);
+	else if (hold(&made, items, count, err) < 0)
+		return NP_E_NOMEM;
+	*ret = make(TAG_DICT, pickle->nodes.count);
+	pickle->nodes.item[pickle->nodes.count++] = made;
+	return NP_OK;
+}
+
+/* Likewise the list in it, which has its place already. */
+static int fill_list(struct np_pickle *pickle, size_t number, const np_pickled *items, size_t count,
+		     struct np_err *err)
+{
+	uint64_t record = UINT64_MAX;
+	int rc = offer(pickle, 'e', TAG_LIST, 0, items, count, &record, err);
+
+	if (rc == NP_OK && record != UINT64_MAX)
+		pickle->nodes.item[number] = (node)(record << 1 | 1);
+	else if (rc == NP_OK)
+		rc = hold(&pickle->nodes.item[number], items, count, err);
+	return rc;
+}
+
+/*
+ * EMPTY_DICT, MEMOIZE, MARK, values of the memo and numbers, SETITEMS, as events and frames are:
+ * all of it at once, with no more on the stack than the dictionary, which goes to `top`. What is
+ * not so simple is left to the opcodes: *ret_behind stays NULL, and nothing was done.
+ */
+static int run_dict(struct np_pickle *pickle, const unsigned char *bytes, const unsigned char *end,
+		    np_pickled *top, const np_pickled *most, const unsigned char **ret_behind,
+		    struct np_err *err)
+{
+	struct whole_dict dict = { .values = top + 1, .items = top + 1 + WHOLE_VALUES };
+	const size_t number = pickle->nodes.count;
+	const size_t place = pickle->memo.count;
+	const unsigned char *behind;
+	int rc = NP_OK;
+
+	if (bytes[1] != 0x94 || bytes[2] != '(' || end - bytes < WHOLE_BYTES ||
+	    most - top <= WHOLE_VALUES + 1 || pickle->memo_set != place ||
+	    pickle->memo.capacity - place < 2 || pickle->nodes.capacity - number < 2 ||
+	    number >= (UNSET >> TAG_BITS) - 1)
+		return NP_OK;
+	behind = look_at_dict(pickle, bytes + 3, end, most, &dict);
+	if (!behind)
+		return NP_OK;
+	/* The dictionary is remembered first, and known last. */
+	pickle->memo.item[place] = UNSET;
+	pickle->memo.count = pickle->memo_set = place + 1 + dict.has_list;
+	if (dict.has_list) {
+		pickle->nodes.item[pickle->nodes.count++] = 0;
+		pickle->memo.item[place + 1] = (uint32_t)make(TAG_LIST, number);
+	}
+	if (dict.item_count > 0)
+		rc = fill_list(pickle, number, dict.items, dict.item_count, err);
+	if (rc == NP_OK)
+		rc = make_dict(pickle, dict.values, dict.count, top, err);
+	if (rc == NP_OK)
+		rc = remember(pickle, &pickle->memo.item[place], *top, err);
+	*ret_behind = behind;
+	return rc;
+}
+
 /*
  * The opcodes that nearly all of a file consists of, as long as whole ones are in the window and
  * there is nothing about them to refuse or to make room for: that is left to do_opcode(), where
@@ -862,7 +1033,20 @@ static int run_plain(struct np_pickle *pickle, struct np_err *err)
 				pickle->marks.item[pickle->marks.count++] =
 					(size_t)(top - pickle->stack.item);
 			break;
-		case '}':
+		case '}': {
+			const unsigned char *behind = NULL;
+
+			pickle->at = (size_t)(bytes - window);
+			rc = run_dict(pickle, bytes, end, top, most, &behind, err);
+			if (rc < 0)
+				return rc;
+			if (behind) {
+				length = (size_t)(behind - bytes);
+				top++;
+				break;
+			}
+		}
+			__attribute__((fallthrough));
 		case ']':
 			length = 1;
 			plain = pickle->nodes.count < pickle->nodes.capacity;
@@ -1063,7 +1247,7 @@ enum np_pickled_type np_pickled_type(const struct np_pickle *pickle, np_pickled 
 		[TAG_LARGE] = NP_PICKLED_INTEGER,   [TAG_REAL] = NP_PICKLED_REAL,
 		[TAG_TEXT] = NP_PICKLED_TEXT,       [TAG_PAIR] = NP_PICKLED_TUPLE,
 		[TAG_LIST] = NP_PICKLED_LIST,       [TAG_TUPLE] = NP_PICKLED_TUPLE,
-		[TAG_DICT] = NP_PICKLED_DICT,
+		[TAG_DICT] = NP_PICKLED_DICT,       [TAG_RECORD] = NP_PICKLED_RECORD,
 	};
 
 	if (has_node(value) && (*node_of(pickle, value) & 1))
@@ -1149,7 +1333,7 @@ bool np_pickled_pair(const struct np_pickle *pickle, np_pickled value, int64_t *
 
 uint64_t np_pickled_record(const struct np_pickle *pickle, np_pickled value)
 {
-	return *node_of(pickle, value) >> 1;
+	return tag_of(value) == TAG_RECORD ? payload_of(value) : *node_of(pickle, value) >> 1;
 }
 
 size_t np_pickled_records(const struct np_pickle *pickle, const np_pickled *items, size_t count,
@@ -1158,8 +1342,13 @@ size_t np_pickled_records(const struct np_pickle *pickle, const np_pickled *item
 	const node *nodes = pickle->nodes.item;
 
 	for (size_t i = 0; i < count; i++) {
-		node at = has_node(items[i]) ? nodes[payload_of(items[i])] : 0;
+		node at;
 
+		if (tag_of(items[i]) == TAG_RECORD) {
+			ret[i] = payload_of(items[i]);
+			continue;
+		}
+		at = has_node(items[i]) ? nodes[payload_of(items[i])] : 0;
 		if (!(at & 1))
 			return i;
 		ret[i] = at >> 1;
@@ -1169,8 +1358,10 @@ size_t np_pickled_records(const struct np_pickle *pickle, const np_pickled *item
 
 void np_pickled_settle(struct np_pickle *pickle, np_pickled value, uint64_t record)
 {
-	node *at = node_of(pickle, value);
+	node *at = has_node(value) ? node_of(pickle, value) : NULL;
 
+	if (!at)
+		return;
 	forget(at);
 	*at = (node)(record << 1 | 1);
 }

@@ -403,6 +403,125 @@ static void what_is_remembered_is_the_same_however_large_it_is(void **state)
 	}
 }
 
+/* What was taken, in words, and how many. */
+struct told {
+	struct np_buf words;
+	size_t count;
+};
+
+static void tell(struct told *told, const struct np_pickle *pickle, np_pickled value)
+{
+	enum np_pickled_type type = np_pickled_type(pickle, value);
+	int64_t number = 0;
+	size_t count = 0;
+
+	(void)np_pickled_integer(pickle, value, &number);
+	(void)np_pickled_items(pickle, value, &count);
+	np_buf_printf(&told->words, " %d:%lld:%u:%zu", (int)type, (long long)number,
+		      (unsigned)np_pickled_text(value), count);
+	if (type == NP_PICKLED_RECORD)
+		np_buf_printf(&told->words, "#%llu",
+			      (unsigned long long)np_pickled_record(pickle, value));
+}
+
+/* Every fifth is kept as it is. */
+static int tell_taken(void *context, struct np_pickle *pickle, const np_pickled *pairs,
+		      size_t count, uint64_t *ret_record, struct np_err *err)
+{
+	struct told *told = context;
+
+	(void)err;
+	for (size_t i = 0; i < 2 * count; i++)
+		tell(told, pickle, pairs[i]);
+	if (told->count++ % 5 != 4)
+		*ret_record = told->count;
+	return NP_OK;
+}
+
+static int tell_list(void *context, struct np_pickle *pickle, uint64_t before,
+		     const np_pickled *items, size_t count, uint64_t *ret_record,
+		     struct np_err *err)
+{
+	struct told *told = context;
+
+	(void)err;
+	np_buf_printf(&told->words, " [%zu%s", count, before == UINT64_MAX ? "" : "+");
+	for (size_t i = 0; i < count; i++)
+		tell(told, pickle, items[i]);
+	if (count == 2)
+		*ret_record = 1000 + told->count;
+	return NP_OK;
+}
+
+/* Dictionaries as events and frames are, each followed by itself out of the memo. */
+static void add_dictionaries(struct np_buf *buf, unsigned count)
+{
+	unsigned place = 3;
+
+	np_buf_add_bytes(buf, BYTES("\x80\x04]\x94(\x8c\x01"
+				    "a\x94\x8c\x01"
+				    "b\x94"));
+	for (unsigned i = 0; i < count; i++) {
+		const char own[] = { 'j', (char)place, (char)(place >> 8), 0, 0 };
+		const char low = (char)i;
+
+		np_buf_add_bytes(buf, BYTES("}\x94(h\x01"));
+		if (i % 4 == 0)
+			np_buf_add_bytes(buf, BYTES("M\x01\x02h\x02K\x07"));
+		else if (i % 4 == 1)
+			np_buf_add_bytes(buf, BYTES("J\x01\x02\x03\x04h\x02]\x94(h\x01h\x02"
+						    "e"));
+		else if (i % 4 == 2)
+			np_buf_add_bytes(buf, BYTES("\x8a\x06\x01\x02\x03\x04\x05\x06h\x02]\x94"));
+		else
+			np_buf_add_bytes(buf, BYTES("]\x94(h\x01K\x01"
+						    "eh\x02K"));
+		if (i % 4 == 3)
+			np_buf_add_bytes(buf, &low, 1);
+		np_buf_add_bytes(buf, BYTES("u"));
+		np_buf_add_bytes(buf, own, sizeof(own));
+		place += i % 4 == 0 ? 1 : 2;
+	}
+	np_buf_add_bytes(buf, BYTES("e."));
+}
+
+static void read_told(const struct np_buf *bytes, size_t block, struct told *told)
+{
+	const struct np_pickle_user user = { tell_taken, tell_list, told };
+	NP_CLEANUP(np_pickle_closep) struct np_pickle *pickle = NULL;
+	struct np_err err = NP_ERR_INIT;
+	const np_pickled *items;
+	np_pickled root = 0;
+	size_t count = 0;
+
+	assert_ok(np_pickle_open_bytes(bytes->text, bytes->length, "test", block, &pickle, &err),
+		  err);
+	assert_ok(np_pickle_run(pickle, &user, &root, &err), err);
+	items = np_pickled_items(pickle, root, &count);
+	for (size_t i = 0; i < count; i++)
+		tell(told, pickle, items[i]);
+}
+
+static void a_dictionary_is_the_same_at_once_and_opcode_by_opcode(void **state)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf bytes = NP_BUF_INIT;
+	NP_CLEANUP(np_buf_release) struct np_buf expected = NP_BUF_INIT;
+
+	(void)state;
+	add_dictionaries(&bytes, 900);
+	/* In a window of 100 bytes there is never room to look at a whole one. */
+	for (size_t block = 100; block != 1; block = block == 100 ? 0 : block == 0 ? 700 : 1) {
+		struct told told = { .words = NP_BUF_INIT };
+
+		read_told(&bytes, block, &told);
+		assert_int_equal(told.count, 900);
+		if (block == 100)
+			np_buf_add(&expected, told.words.text);
+		assert_string_equal(told.words.text, expected.text);
+		np_buf_release(&told.words);
+	}
+}
+
 static void a_file_cut_anywhere_is_refused_in_a_line(void **state)
 {
 	static const char bytes[] = "\x80\x04\x95\x15\0\0\0\0\0\0\0}\x94(\x8c\x01k\x94]\x94(K\x01"
@@ -448,6 +567,7 @@ int main(void)
 		cmocka_unit_test(a_bomb_of_shared_lists_stays_as_small_as_its_file),
 		cmocka_unit_test(a_list_within_itself_and_endless_nesting_need_no_recursion),
 		cmocka_unit_test(what_is_remembered_is_the_same_however_large_it_is),
+		cmocka_unit_test(a_dictionary_is_the_same_at_once_and_opcode_by_opcode),
 		cmocka_unit_test(a_file_cut_anywhere_is_refused_in_a_line),
 		cmocka_unit_test(zeros_behind_the_end_are_padding_and_others_are_counted),
 	};
