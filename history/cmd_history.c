@@ -352,6 +352,15 @@ static const char *job_of(const struct hist_store *store, const char *fingerprin
 	return NULL;
 }
 
+/* Captures that began within so long of each other are of one time. */
+#define SAME_TIME INT64_C(60000000000)
+
+static bool is_later(const struct hist_run *run, const struct hist_run *than)
+{
+	return run->captured != NP_UNKNOWN && than->captured != NP_UNKNOWN &&
+	       run->captured > than->captured + SAME_TIME;
+}
+
 /* Earlier runs of the job, its own where none is named; the run itself is not one of them. */
 static int select_earlier(const struct hist_store *store,
 			  const struct np_history_question *question,
@@ -370,7 +379,11 @@ static int select_earlier(const struct hist_store *store,
 	for (size_t i = 0; rc == NP_OK && i < ret->runs.count; i++) {
 		const struct hist_run *run = &store->runs.item[ret->runs.item[i]];
 
-		if (strcmp(hist_text(store, run->fingerprint), itself) != 0)
+		if (strcmp(hist_text(store, run->fingerprint), itself) == 0)
+			continue;
+		if (is_later(run, &entry->runs.item[0]))
+			ret->later++;
+		else
 			ret->runs.item[kept++] = ret->runs.item[i];
 	}
 	if (rc == NP_OK)

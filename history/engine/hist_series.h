@@ -25,6 +25,7 @@ struct hist_selection {
 	const char *job;
 	int64_t ranks;    /* of the newest, or of the run that they are to be like */
 	size_t others;    /* of the job, with another number of ranks */
+	size_t later;     /* captured after the run that is judged */
 	size_t elsewhere; /* of other jobs, where none was named */
 };
 

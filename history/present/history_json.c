@@ -368,6 +368,7 @@ int history_json_judgement(const struct history_report *report, const char *run,
 			judgement->failed     ? "fail"
 			: judgement->withheld ? "withheld"
 					      : "pass");
+	np_jsonout_integer(&out, "runs_later", (int64_t)report->selection->later);
 	np_jsonout_text(&out, "step_is", step_is(judgement));
 	np_jsonout_bool(&out, "gated", is_gated(judgement));
 	np_jsonout_array(&out, "figures");

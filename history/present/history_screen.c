@@ -105,6 +105,13 @@ static int write_page(const struct history_report *report, struct np_page *page,
 	return rc;
 }
 
+static void say_later(struct np_buf *buf, const struct hist_selection *selection)
+{
+	if (selection->later > 0)
+		np_say(buf, "left out: {1} runs that were captured later\n",
+		       NP_SAID_INT(selection->later));
+}
+
 /* "60 runs of default on 64 ranks, 2026-01-01 10:00 to 2026-03-01 10:00" */
 static void say_runs(struct np_buf *buf, const struct history_report *report)
 {
@@ -128,6 +135,7 @@ static void say_runs(struct np_buf *buf, const struct history_report *report)
 	if (selection->others > 0)
 		np_say(buf, "left out: {1} runs of the job with another number of ranks\n",
 		       NP_SAID_INT(selection->others));
+	say_later(buf, selection);
 	if (selection->elsewhere > 0)
 		np_say(buf, "left out: {1} runs of other jobs; --job NAME looks at one of them\n",
 		       NP_SAID_INT(selection->elsewhere));
@@ -939,6 +947,8 @@ int history_show_judgement(const struct history_report *report, const struct his
 	rc = say_judged(&section->text, report, entry, run, judgement, err);
 	if (judgement->runs > 0)
 		say_runs(&section->text, report);
+	else
+		say_later(&section->text, report->selection);
 	if (rc == NP_OK)
 		rc = add_judged(&page, judgement, err);
 	section = np_page_add(&page, "Trust");

@@ -262,6 +262,16 @@ run "$npuprof" history judge worse --store jobs.db
 expect_stdout_has '0 earlier runs of other are known'
 run "$npuprof" history judge worse --store jobs.db --job default
 expect_stdout_has 'it names rank:2'
+# Runs that were captured after it are none of the earlier ones.
+sqlite3 moved.db '.clone later.db' >/dev/null
+sqlite3 later.db 'UPDATE RUN SET captured = captured + 86400000000000 WHERE id > 6'
+run "$npuprof" history judge worse --store later.db
+expect_stdout_has '6 runs of default on 4 ranks' 'left out: 6 runs that were captured later'
+sqlite3 later.db 'UPDATE RUN SET captured = captured + 86400000000000'
+run "$npuprof" history judge worse --store later.db
+expect_stdout_has '0 earlier runs of default are known' 'left out: 12 runs that were captured later'
+run "$npuprof" history judge worse --store later.db -f json
+expect_equal "$(sqlite3 :memory: "SELECT readfile('stdout') ->> '\$.runs_later'")" 12
 export NPUPROF_HISTORY=moved.db
 # Without a gate every run passes, and the step is said to be longer all the same.
 "$npuprof" history judge worse -q -f json >judged.json
