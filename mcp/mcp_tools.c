@@ -11,6 +11,7 @@
 
 #include "npuprof/align.h"
 #include "npuprof/clock.h"
+#include "npuprof/cluster.h"
 #include "npuprof/cluster_tables.h"
 #include "npuprof/difference.h"
 #include "npuprof/query.h"
@@ -79,6 +80,7 @@ static int begin_answer(const struct mcp_call *call, struct mcp_answer *answer, 
 static void put_trust(struct np_jsonout *out, const struct np_analysis *analysis)
 {
 	const struct np_run *run = analysis->run;
+	int32_t world = np_cluster_world(analysis->cluster);
 	int64_t skipped = 0;
 
 	for (size_t i = 0; i < run->notes.list.count; i++)
@@ -86,6 +88,7 @@ static void put_trust(struct np_jsonout *out, const struct np_analysis *analysis
 	np_jsonout_object_line(out, NULL);
 	np_jsonout_integer(out, "ranks_found", (int64_t)run->sources.count);
 	np_jsonout_integer(out, "ranks_used", (int64_t)np_run_used(run));
+	np_jsonout_integer(out, "world_size", world > 0 ? world : NP_UNKNOWN);
 	np_jsonout_integer(out, "ops_total", analysis->align->op_count);
 	np_jsonout_integer(out, "ops_matched", analysis->align->matched);
 	np_jsonout_text(out, "clock", np_clock_method_name(analysis->clock->method));
@@ -104,7 +107,7 @@ static void put_withheld(struct np_jsonout *out, const struct np_readiness *with
 	np_jsonout_end(out);
 }
 
-static void put_skipped(struct np_jsonout *out, const struct np_note *note)
+static void put_note(struct np_jsonout *out, const struct np_note *note)
 {
 	np_jsonout_object_line(out, NULL);
 	np_jsonout_text(out, "what", note->what);
@@ -115,6 +118,7 @@ static void put_skipped(struct np_jsonout *out, const struct np_note *note)
 
 /* So much of an answer may say what is missing. */
 #define MISSING_SHARE 5
+#define NOTES_SHARE   10
 
 /* A member that was written as JSON. */
 static void add_made(struct mcp_answer *answer, const char *key, struct np_jsonout *out)
@@ -148,7 +152,7 @@ static void put_missing(struct mcp_answer *answer, const struct np_analysis *ana
 			continue;
 		said++;
 		if (note)
-			put_skipped(&out, note);
+			put_note(&out, note);
 		else
 			put_withheld(&out, withheld[i]);
 	}
@@ -157,6 +161,36 @@ static void put_missing(struct mcp_answer *answer, const struct np_analysis *ana
 	mcp_answer_beside(answer, "missing", out.buf.text);
 	if (said < total)
 		mcp_answer_integer(answer, "missing_total", total);
+	np_jsonout_release(&out);
+}
+
+/* What was used, and one should know all the same; there is no such member where there is nothing.
+ */
+static void put_notes(struct mcp_answer *answer, const struct np_analysis *analysis)
+{
+	const struct np_notes *notes = &analysis->run->notes;
+	size_t room = answer->most / NOTES_SHARE;
+	int64_t total = 0;
+	int64_t said = 0;
+	struct np_jsonout out;
+
+	np_jsonout_init(&out, NULL);
+	np_jsonout_array_line(&out, NULL);
+	for (size_t i = 0; i < notes->list.count; i++) {
+		if (notes->list.item[i].kind != NP_NOTE_WARNING)
+			continue;
+		total++;
+		if (said >= SOME || (said > 0 && out.buf.length > room))
+			continue;
+		said++;
+		put_note(&out, &notes->list.item[i]);
+	}
+	np_jsonout_end(&out);
+	answer->buf->failed = answer->buf->failed || out.buf.failed;
+	if (total > 0)
+		mcp_answer_beside(answer, "notes", out.buf.text);
+	if (said < total)
+		mcp_answer_integer(answer, "notes_total", total);
 	np_jsonout_release(&out);
 }
 
@@ -201,6 +235,7 @@ static int begin(struct mcp_call *call, struct mcp_answer *answer, struct np_buf
 	mcp_answer_text(answer, "units", "_ns: nanoseconds, _bytes: bytes, _pct: percent");
 	put_trust_member(answer, (*ret)->analysis);
 	put_missing(answer, (*ret)->analysis);
+	put_notes(answer, (*ret)->analysis);
 	return NP_OK;
 }
 

@@ -396,6 +396,25 @@ groups True True
 True
 EOF
 
+behaviour 'ranks without a profile are said, however well all others were read'
+run "$synth" -q -o "$work/part" --ranks 8 --steps 3 --layers 1 --omit-ranks 3,5
+cat >"$work/part.py" <<'EOF'
+import os, sys
+sys.path.insert(0, os.path.dirname(__file__))
+from client import Talk
+talk = Talk(sys.argv[1], "-d", sys.argv[2])
+answer = talk.call("verdict")
+print(answer["trust"]["ranks_used"], answer["trust"]["world_size"], *[note["reason"] for note in answer["notes"]], answer["missing"])
+print("notes" in talk.call("compare", run=sys.argv[2], base=sys.argv[2]))
+talk.end()
+EOF
+run python3 "$work/part.py" "$npuprof" "$work/part"
+expect_exit 0
+expect_stdout <<'EOF'
+6 8 2 of the 8 ranks of the job have no profile here: 3,5 []
+True
+EOF
+
 behaviour 'a job with several phases is asked for one'
 run "$synth" -q -o "$work/phases" --ranks 2 --steps 2 --layers 2 --layout verl
 cat >"$work/phases.py" <<'EOF'
