@@ -371,6 +371,21 @@ np_ns worth_explaining(const struct seen *seen, np_ns received)
 	return all < WORTH_EXPLAINING_NS ? WORTH_EXPLAINING_NS : all;
 }
 
+/* Of who waited and has no intervals only waits and transfers are known. */
+static bool is_timed(const struct np_align *align, const struct late *late)
+{
+	return late->wait > 0 && align->run->ranks[late->rank]->activity.cells.count > 0;
+}
+
+static bool is_anybody_timed(const struct np_align *align, const struct seen *seen)
+{
+	for (uint32_t i = 0; i < seen->instance->count; i++) {
+		if (is_timed(align, &seen->members[i]))
+			return true;
+	}
+	return false;
+}
+
 /* What those who waited did since all were last together, on average by how long they waited. */
 static void see_waiters(struct explainer *explainer, const struct seen *seen,
 			const struct np_instance *since)
@@ -379,6 +394,7 @@ static void see_waiters(struct explainer *explainer, const struct seen *seen,
 	uint32_t count = seen->instance->count;
 	uint32_t stride = compared_stride(count);
 	uint32_t compared = 0;
+	bool timed = is_anybody_timed(align, seen);
 	double total = 0;
 
 	explainer->since = since;
@@ -393,7 +409,7 @@ static void see_waiters(struct explainer *explainer, const struct seen *seen,
 		uint32_t op = since ? instance_op_of(align, since, rank) : UINT32_MAX;
 		struct spent_sum spent;
 
-		if (weight <= 0 || (since && op == UINT32_MAX))
+		if (weight <= 0 || (since && op == UINT32_MAX) || (timed && !is_timed(align, late)))
 			continue;
 		spent = progress_between(explainer->progress, rank, op, op_of(align, late));
 		for (int kind = 0; kind < SPENT_KINDS; kind++)

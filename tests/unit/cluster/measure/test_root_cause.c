@@ -251,6 +251,20 @@ static void a_rank_that_computes_longer_is_late_by_computing(void **state)
 	release(&all);
 }
 
+/* Of rank 0 nobody knows what it did: that is not less of everything. */
+static void who_has_no_intervals_is_no_peer_to_compare_with(void **state)
+{
+	with_run *run = late_run(5 * MS, 0);
+	struct measured all;
+
+	(void)state;
+	run->ranks[0]->activity.cells.count = 0;
+	all = measure(run);
+	assert_int_equal(all.causes.ranks[3].by_cause[NP_CAUSE_COMPUTE], 15 * MS);
+	assert_int_equal(all.causes.ranks[3].by_cause[NP_CAUSE_HOST], 0);
+	release(&all);
+}
+
 static void a_rank_whose_host_is_behind_is_late_by_its_host(void **state)
 {
 	with_run *run = late_run(0, 5 * MS);
@@ -604,6 +618,7 @@ int main(void)
 		cmocka_unit_test(the_chain_tells_through_whom_it_went),
 		cmocka_unit_test(rows_name_the_communicator_that_kept_the_rank_waiting),
 		cmocka_unit_test(a_rank_that_computes_longer_is_late_by_computing),
+		cmocka_unit_test(who_has_no_intervals_is_no_peer_to_compare_with),
 		cmocka_unit_test(a_rank_whose_host_is_behind_is_late_by_its_host),
 		cmocka_unit_test(causes_share_in_proportion),
 		cmocka_unit_test(the_types_that_take_longer_are_named),
