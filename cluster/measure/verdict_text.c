@@ -579,6 +579,47 @@ static void put_transfers(struct np_buf *buf, const struct np_analysis *analysis
 		np_say(buf, " (collect with {1})", NP_SAID_TEXT(cure));
 }
 
+/* Ranks of which no operator found one of another; how many are listed. */
+static size_t list_silent(const struct np_analysis *analysis, bool *heard, int64_t *ret)
+{
+	const struct np_align *align = analysis->align;
+	const struct np_run *run = analysis->run;
+	size_t count = 0;
+
+	for (size_t i = 0; i < align->coverage.count; i++) {
+		const struct np_coverage *row = &align->coverage.item[i];
+
+		heard[row->rank] |= row->matched > 0 &&
+				    align->communicators.item[row->communicator].observed > 1;
+	}
+	for (size_t i = 0; i < run->sources.count; i++) {
+		if (run->ranks[i] && !heard[i])
+			ret[count++] = run->ranks[i]->id;
+	}
+	return count;
+}
+
+/* Who is waited for may be there, with operators that are not. */
+static void put_silent(struct np_buf *buf, const struct np_analysis *analysis)
+{
+	NP_CLEANUP(np_buf_release) struct np_buf list = NP_BUF_INIT;
+	size_t ranks = analysis->run->sources.count;
+	int64_t *silent = malloc((ranks + 1) * sizeof(*silent));
+	bool *heard = calloc(ranks + 1, sizeof(*heard));
+	size_t count = 0;
+
+	if (silent && heard) {
+		count = list_silent(analysis, heard, silent);
+		np_ranges_format(&list, silent, count);
+	}
+	buf->failed |= list.failed || !silent || !heard;
+	free(silent);
+	free(heard);
+	if (count > 0)
+		np_say(buf, "; among them may be rank {1}, whose operators match nobody's",
+		       NP_SAID_TEXT(list.text));
+}
+
 void verdict_put_sentence(struct np_buf *buf, const struct np_analysis *analysis,
 			  const struct np_verdict *verdict)
 {
@@ -603,6 +644,7 @@ void verdict_put_sentence(struct np_buf *buf, const struct np_analysis *analysis
 		       NP_SAID_SHARE((double)analysis->causes.unprofiled /
 				     (double)analysis->charges.total),
 		       NP_SAID_TEXT(reason.text));
+		put_silent(buf, analysis);
 		if (analysis->breakdown.cells > 0 &&
 		    analysis->breakdown.parts[NP_WHERE_WAIT].mean > 0)
 			np_say(buf, "; waiting takes {1} of the step ({2})",

@@ -56,6 +56,14 @@ behaviour 'half of a pipeline: what is waited for beyond it is said, and nobody 
 run "$npuprof" cluster --no-db -d "$work/pipeline"
 expect_stdout_says 'the most goes back to ranks that were not profiled'
 
+behaviour 'who is waited for may be a rank that was profiled, and whose operators are gone'
+"$synth" -q -o "$work/gone" --ranks 4 --steps 2 --layers 4 --slow-rank 2:3 || exit 1
+find "$work/gone" -name analysis.db -delete
+sqlite3 "$(echo "$work"/gone/*/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_2.db)" 'DROP TABLE COMMUNICATION_OP'
+run "$npuprof" cluster --no-db -d "$work/gone"
+expect_exit 3
+expect_stdout_says 'among them may be rank 2, whose operators match nobody'
+
 behaviour 'with --strict what is only to be known is status 3 too, in every command'
 # Which communicator is of all ranks is assumed here, and said.
 "$synth" -q -o "$work/some" --ranks 4 --omit-ranks 2-3 --steps 2 --layers 2 || exit 1
