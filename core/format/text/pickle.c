@@ -811,10 +811,22 @@ static inline const unsigned char *get_plain(const struct np_pickle *pickle,
 struct whole_dict {
 	np_pickled *values;
 	size_t count;
-	bool has_list; /* one of the values is a list, of values of the memo */
+	bool remembered; /* by the memo, in its next place */
+	bool has_list;   /* one of the values is a list, of values of the memo */
+	bool list_remembered;
 	np_pickled *items;
 	size_t item_count;
 };
+
+/* Of an opcode that remembers what is on top in this place of the memo, the next; 0: it is none. */
+static size_t put_length(const unsigned char *bytes, size_t place)
+{
+	if (bytes[0] == 0x94)
+		return 1;
+	if (bytes[0] == 'q' && bytes[1] == place)
+		return 2;
+	return bytes[0] == 'r' && four_bytes(bytes + 1) == place ? 5 : 0;
+}
 
 /*
  * From behind the mark on, where there are bytes for as many values as there may be; returns what
@@ -834,6 +846,7 @@ static const unsigned char *look_at_dict(const struct np_pickle *pickle, const u
 		const bool is_long = bytes[0] == 'j';
 		uint32_t number = is_long ? four_bytes(bytes + 1) : bytes[1];
 		uint64_t value;
+		size_t put;
 
 		/* Most are of these two, all keys among them. */
 		if (bytes[0] == 'h' || is_long) {
@@ -868,11 +881,13 @@ static const unsigned char *look_at_dict(const struct np_pickle *pickle, const u
 			bytes += 2 + number;
 			continue;
 		case ']':
-			if (dict->has_list || number != 0x94)
+			if (dict->has_list)
 				return NULL;
 			dict->has_list = true;
+			put = put_length(bytes + 1, known + dict->remembered);
+			dict->list_remembered = put > 0;
 			*to = make(TAG_LIST, pickle->nodes.count);
-			bytes += 2;
+			bytes += 1 + put;
 			if (*bytes != '(')
 				continue;
 			bytes = get_plain(pickle, bytes + 1, end, &behind, most);
@@ -931,7 +946,7 @@ static int fill_list(struct np_pickle *pickle, size_t number, const np_pickled *
 }
 
 /*
- * EMPTY_DICT, MEMOIZE, MARK, values of the memo and numbers, SETITEMS, as events and frames are:
+ * EMPTY_DICT, mostly remembered, MARK, values of the memo and numbers, SETITEMS, as events are:
  * all of it at once, with no more on the stack than the dictionary, which goes to `top`. What is
  * not so simple is left to the opcodes: *ret_behind stays NULL, and nothing was done.
  */
@@ -942,29 +957,32 @@ static int run_dict(struct np_pickle *pickle, const unsigned char *bytes, const 
 	struct whole_dict dict = { .values = top + 1, .items = top + 1 + WHOLE_VALUES };
 	const size_t number = pickle->nodes.count;
 	const size_t place = pickle->memo.count;
+	/* There are more bytes than these in the window. */
+	const size_t put = put_length(bytes + 1, place);
 	const unsigned char *behind;
 	int rc = NP_OK;
 
-	if (bytes[1] != 0x94 || bytes[2] != '(' || end - bytes < WHOLE_BYTES ||
-	    most - top <= WHOLE_VALUES + 1 || pickle->memo_set != place ||
-	    pickle->memo.capacity - place < 2 || pickle->nodes.capacity - number < 2 ||
-	    number >= (UNSET >> TAG_BITS) - 1)
+	if (end - bytes < WHOLE_BYTES || bytes[1 + put] != '(' || most - top <= WHOLE_VALUES + 1 ||
+	    pickle->memo_set != place || pickle->memo.capacity - place < 2 ||
+	    pickle->nodes.capacity - number < 2 || number >= (UNSET >> TAG_BITS) - 1)
 		return NP_OK;
-	behind = look_at_dict(pickle, bytes + 3, end, most, &dict);
+	dict.remembered = put > 0;
+	behind = look_at_dict(pickle, bytes + 2 + put, end, most, &dict);
 	if (!behind)
 		return NP_OK;
 	/* The dictionary is remembered first, and known last. */
-	pickle->memo.item[place] = UNSET;
-	pickle->memo.count = pickle->memo_set = place + 1 + dict.has_list;
-	if (dict.has_list) {
+	if (dict.remembered)
+		pickle->memo.item[pickle->memo.count++] = UNSET;
+	if (dict.list_remembered)
+		pickle->memo.item[pickle->memo.count++] = (uint32_t)make(TAG_LIST, number);
+	pickle->memo_set = pickle->memo.count;
+	if (dict.has_list)
 		pickle->nodes.item[pickle->nodes.count++] = 0;
-		pickle->memo.item[place + 1] = (uint32_t)make(TAG_LIST, number);
-	}
 	if (dict.item_count > 0)
 		rc = fill_list(pickle, number, dict.items, dict.item_count, err);
 	if (rc == NP_OK)
 		rc = make_dict(pickle, dict.values, dict.count, top, err);
-	if (rc == NP_OK)
+	if (rc == NP_OK && dict.remembered)
 		rc = remember(pickle, &pickle->memo.item[place], *top, err);
 	*ret_behind = behind;
 	return rc;
