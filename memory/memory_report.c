@@ -661,6 +661,21 @@ static bool leak_ran_out(const struct mem_rank *rank)
 	       (int64_t)rank->composition->leaks.item[0].bytes >= rank->oom.wanted;
 }
 
+/* Is most of it kept by calls of a model of which none went back? */
+static bool forward_holds(const struct mem_rank *rank)
+{
+	return rank->composition->forward_bytes > 0 &&
+	       (int64_t)rank->composition->forward_bytes >= rank->allocated.bytes / 2;
+}
+
+/* What puts off running out of memory; NULL: nothing does. */
+static void say_until_then(struct np_buf *buf, const char *setting)
+{
+	if (setting)
+		np_say(buf, "until then {1} would have served the request that failed\n",
+		       NP_SAID_TEXT(setting));
+}
+
 /* The largest of what fills the memory, or how to know more of it. */
 static void say_look(struct np_buf *buf, const struct mem_rank *rank)
 {
@@ -710,21 +725,19 @@ static void say_next(struct np_buf *buf, const struct memory_report *report,
 
 	if (server || best)
 		add_setting(&setting, rank, server ? server : best);
-	if (server && !leak_ran_out(rank)) {
+	if (server && !leak_ran_out(rank) && !forward_holds(rank)) {
 		np_say(buf, "do next: set {1}; the request that failed would have been served\n",
 		       NP_SAID_TEXT(setting.text));
 	} else if (growth_matters(rank)) {
 		np_say(buf, "do next: find out why {1} keeps what it allocates\n",
 		       NP_SAID_MSG(mem_rank_label(rank, composition->leaks.item[0].label)));
-		if (server)
-			np_say(buf, "until then {1} would have served the request that failed\n",
-			       NP_SAID_TEXT(setting.text));
-	} else if (composition->forward_bytes > 0 &&
-		   (int64_t)composition->forward_bytes >= rank->allocated.bytes / 2) {
+		say_until_then(buf, server ? setting.text : NULL);
+	} else if (forward_holds(rank)) {
 		np_say(buf,
 		       "do next: call the model within no_grad() where nothing is trained, or have "
 		       "fewer batches on their way: they keep {1}\n",
 		       NP_SAID_BYTES((int64_t)composition->forward_bytes));
+		say_until_then(buf, server ? setting.text : NULL);
 	} else if (best && !rank->oom.what &&
 		   percent(best->gain, rank->reserved.bytes) >= GAIN_MATTERS) {
 		np_say(buf, "do next: set {1}; it saves {2}\n", NP_SAID_TEXT(setting.text),

@@ -149,6 +149,14 @@ run "$npuprof" memory "$work/job.pickle"
 expect_stdout_says '337 MB of it are kept by calls of the model of which none went back' 'do next: call the model within no_grad()'
 run "$npuprof" memory -f json "$work/job.pickle"
 expect_stdout_says '"kept_by_forward_bytes":'
+cat "$work/program.py" - >"$work/now.py" <<'PYTHON'
+job = Pipeline(4, cap=290 * MiB).make()
+try: job.run(20)
+except OutOfMemory: job.write("job.pickle")
+PYTHON
+(cd "$work" && rm job.pickle && python3 now.py)
+run "$npuprof" memory "$work/job.pickle"
+expect_stdout_says 'ran out of memory (1)' 'do next: call the model within no_grad()' 'until then PYTORCH_NPU_ALLOC_CONF='
 
 behaviour 'what grows by next to nothing is said, and is not what to do next'
 cat "$work/program.py" - >"$work/now.py" <<'PYTHON'
