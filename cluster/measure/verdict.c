@@ -194,6 +194,14 @@ static double share_of_rank(const struct np_balance *balance, int32_t rank)
 	return 0;
 }
 
+/* Does nothing but chance make the rank cost others so much in so many steps? */
+static bool is_once(const struct np_analysis *analysis, uint32_t rank)
+{
+	const char *kind = np_root_cause_kind(&analysis->causes, rank);
+
+	return kind && strcmp(kind, "chronic") != 0;
+}
+
 /*
  * Where work is uneven, as with sequences of different lengths, some rank comes last in most
  * of a few steps by chance. It is the cause if making it alone even recovers much of that.
@@ -212,7 +220,7 @@ static int is_by_chance(const struct np_analysis *analysis, const struct np_verd
 	    share_of_rank(balance, analysis->run->ranks[verdict->named]->id) >= SHARE_OF_ONE)
 		return NP_OK;
 	rc = np_course_measure(analysis->replay, verdict->named, &course, err);
-	*ret = course.kind == NP_COURSE_RANDOM;
+	*ret = course.kind == NP_COURSE_RANDOM || is_once(analysis, verdict->named);
 	np_course_release(&course);
 	return rc;
 }

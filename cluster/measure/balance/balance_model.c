@@ -399,6 +399,7 @@ static uint32_t row_of(struct np_bal *bal, uint32_t stage, uint32_t class, uint3
 	    np_numbers_add(&bal->row_of, key, found, bal->err) < 0)
 		return NP_MAP_NONE;
 	bal->rows.item[found].stage = stage;
+	bal->rows.item[found].class = class;
 	bal->rows.item[found].place = NO_ROW;
 	bal->rows.item[found].bound = NO_ROW;
 	bal->rows.item[found].guess = NO_ROW;
@@ -585,6 +586,7 @@ static int mark_start(struct bal_marking *marking, const struct np_comm_op *op, 
 	mark->message = op->p2p;
 	mark->seen = !is_held(marking->bal, op, slot);
 	marking->bal->rows.item[row].starts++;
+	marking->bal->rows.item[row].sends |= op->p2p && !is_receive(marking->bal, op);
 	count_mark(marking, mark);
 	return NP_OK;
 }

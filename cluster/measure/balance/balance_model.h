@@ -43,6 +43,8 @@ struct bal_cell {
 /* Operators at the same place of the program of all ranks of a stage. */
 struct bal_row {
 	uint32_t stage;
+	uint32_t class; /* of the operator: what it is, whose, and of messages where to */
+	bool sends;
 	double starts; /* marks of it that are starts */
 	double share;  /* of those that were seen: how much of its step a rank had computed, Σ */
 	double count;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Work that repeats within a step: micro-batches that differ by chance alone are as long as each
  * other. */
-#include "balance_model.h"
+#include "balance_pool.h"
 
 #include "npuprof/order.h"
 #include "npuprof/rank.h"
@@ -24,18 +24,11 @@
  * A start that is at one end of a stretch here and at the other there bounds none.
  */
 
-/* Of how much of a stretch it must be one type. */
-#define TYPES BAL_TYPES
-#define PURE  0.95
-
 /* By what part kernels may be more or fewer than stretches where each is one. */
 #define AS_MANY 0.002
 
 /* Of so many stretches one may be a piece. */
 #define MOST_PIECES 4
-
-/* Fewer stretches are not worth it. */
-#define FEWEST 3
 
 /* By how many standard errors, and by how much of the mean, a stretch may differ by chance. */
 #define CHANCE 4
@@ -43,26 +36,6 @@
 
 /* How often starts that have no place in common are left out. */
 #define ROUNDS 4
-
-struct stretch {
-	uint32_t from; /* rows */
-	uint32_t to;
-	double sum;
-	double squares;
-	double count;
-	double least;  /* in any cell */
-	double length; /* mean, then what is even */
-	double parts[TYPES];
-	double times[TYPES]; /* the mean of stretches of a type that the part is */
-	size_t type;         /* of the whole; SIZE_MAX: several */
-};
-
-struct pooling {
-	struct np_bal *bal;
-	NP_VEC(uint32_t) rows; /* starts of a stage, in their order */
-	NP_VEC(struct stretch) list;
-	double *at; /* by row: of one cell */
-};
 
 struct pool_place {
 	uint32_t row;
@@ -80,7 +53,7 @@ static int by_place(const void *left, const void *right)
 }
 
 /* Starts that all cells of the stage have. */
-static int list_rows(struct pooling *pooling, uint32_t stage)
+static int list_rows(struct bal_pooling *pooling, uint32_t stage)
 {
 	const struct np_bal *bal = pooling->bal;
 	NP_VEC(struct pool_place) places = { 0 };
@@ -113,7 +86,7 @@ static int list_rows(struct pooling *pooling, uint32_t stage)
 	return rc;
 }
 
-static int list_stretches(struct pooling *pooling)
+static int list_stretches(struct bal_pooling *pooling)
 {
 	const struct np_bal *bal = pooling->bal;
 	uint32_t from = UINT32_MAX;
@@ -121,7 +94,7 @@ static int list_stretches(struct pooling *pooling)
 	pooling->list.count = 0;
 	for (size_t i = 0; i < pooling->rows.count; i++) {
 		uint32_t row = pooling->rows.item[i];
-		struct stretch *stretch;
+		struct bal_stretch *stretch;
 
 		if (from != UINT32_MAX && bal->even[row] - bal->even[from] < BAL_ONE_PLACE)
 			continue;
@@ -129,7 +102,7 @@ static int list_stretches(struct pooling *pooling)
 			stretch = np_vec_add(&pooling->list, bal->err);
 			if (!stretch)
 				return NP_E_NOMEM;
-			*stretch = (struct stretch){
+			*stretch = (struct bal_stretch){
 				.from = from, .to = row, .least = (double)INFINITY, .type = SIZE_MAX
 			};
 			stretch->length = bal->even[row] - bal->even[from];
@@ -140,7 +113,7 @@ static int list_stretches(struct pooling *pooling)
 }
 
 /* How long stretches are in one cell. */
-static int see_cell(struct pooling *pooling, const struct bal_cell *cell)
+static int see_cell(struct bal_pooling *pooling, const struct bal_cell *cell)
 {
 	struct np_bal *bal = pooling->bal;
 	struct bal_progress even = { 0 };
@@ -153,7 +126,7 @@ static int see_cell(struct pooling *pooling, const struct bal_cell *cell)
 			pooling->at[mark->row] = bal_progress_at(&even, cell, mark->time);
 	}
 	for (size_t i = 0; i < pooling->list.count && rc == NP_OK; i++) {
-		struct stretch *stretch = &pooling->list.item[i];
+		struct bal_stretch *stretch = &pooling->list.item[i];
 		double length = pooling->at[stretch->to] - pooling->at[stretch->from];
 
 		stretch->sum += length;
@@ -165,7 +138,7 @@ static int see_cell(struct pooling *pooling, const struct bal_cell *cell)
 	return rc;
 }
 
-static int see_cells_of(struct pooling *pooling, uint32_t stage)
+static int see_cells_of(struct bal_pooling *pooling, uint32_t stage)
 {
 	const struct np_bal *bal = pooling->bal;
 	int rc = list_stretches(pooling);
@@ -177,8 +150,7 @@ static int see_cells_of(struct pooling *pooling, uint32_t stage)
 	return rc;
 }
 
-/* By how much a stretch differs from cell to cell. */
-static double spread_of(const struct stretch *stretch)
+double bal_spread_of(const struct bal_stretch *stretch)
 {
 	double mean = stretch->sum / stretch->count;
 
@@ -189,16 +161,16 @@ static double spread_of(const struct stretch *stretch)
  * Starts that some cells have in another order: of the two the one is left out whose
  * other side differs more as well. False if there are none.
  */
-static bool leave_out(struct pooling *pooling)
+static bool leave_out(struct bal_pooling *pooling)
 {
-	const struct stretch *list = pooling->list.item;
+	const struct bal_stretch *list = pooling->list.item;
 	size_t count = pooling->list.count;
 	size_t kept = 0;
 	bool some = false;
 
 	for (size_t i = 0; i < count; i++) {
-		double before = i > 0 ? spread_of(&list[i - 1]) : 0;
-		double after = i + 1 < count ? spread_of(&list[i + 1]) : 0;
+		double before = i > 0 ? bal_spread_of(&list[i - 1]) : 0;
+		double after = i + 1 < count ? bal_spread_of(&list[i + 1]) : 0;
 		uint32_t out = after > before ? list[i].to : list[i].from;
 
 		if (list[i].least >= -BAL_ONE_PLACE)
@@ -218,7 +190,7 @@ static bool leave_out(struct pooling *pooling)
 }
 
 /* How much of each stretch is of this type? */
-static int see_type(struct pooling *pooling, uint32_t stage, size_t place, size_t type)
+static int see_type(struct bal_pooling *pooling, uint32_t stage, size_t place, size_t type)
 {
 	struct np_bal *bal = pooling->bal;
 	double *weights = calloc(bal->types.count + 1, sizeof(*weights));
@@ -230,24 +202,16 @@ static int see_type(struct pooling *pooling, uint32_t stage, size_t place, size_
 		rc = bal_settle(bal, weights, stage, &even);
 	}
 	for (size_t i = 0; i < pooling->list.count && rc == NP_OK; i++) {
-		struct stretch *stretch = &pooling->list.item[i];
+		struct bal_stretch *stretch = &pooling->list.item[i];
 
 		stretch->parts[place] = even[stretch->to] - even[stretch->from];
-		if (stretch->parts[place] >= PURE * stretch->length)
+		if (stretch->parts[place] >= POOL_PURE * stretch->length)
 			stretch->type = place;
 	}
 	free(even);
 	free(weights);
 	return rc;
 }
-
-/* What stretches of one type have in common. */
-struct pool_unit {
-	double length; /* the middle one; NaN for too few */
-	double spread; /* over all cells, about the mean of each stretch */
-	double stretches;
-	bool one; /* each stretch is one kernel */
-};
 
 /* Kernels of this type that the ranks of a stage ran in all. */
 static double count_kernels(const struct np_bal *bal, uint32_t stage, size_t type)
@@ -269,13 +233,13 @@ static double count_kernels(const struct np_bal *bal, uint32_t stage, size_t typ
 }
 
 /* Is a stretch of this type, or of several with this one among them? */
-static bool has_type(const struct stretch *stretch, size_t type, double length)
+static bool has_type(const struct bal_stretch *stretch, size_t type, double length)
 {
 	return stretch->type == type ||
 	       (stretch->type == SIZE_MAX && stretch->parts[type] >= length / 2);
 }
 
-static double count_stretches(const struct pooling *pooling, size_t type, double length)
+static double count_stretches(const struct bal_pooling *pooling, size_t type, double length)
 {
 	double stretches = 0;
 
@@ -286,22 +250,22 @@ static double count_stretches(const struct pooling *pooling, size_t type, double
 	return stretches;
 }
 
-static struct pool_unit see_unit(const struct pooling *pooling, size_t type, double kernels,
-				 double *values)
+static struct bal_unit see_unit(const struct bal_pooling *pooling, size_t type, double kernels,
+				double *values)
 {
-	struct pool_unit unit = { .length = (double)NAN };
+	struct bal_unit unit = { .length = (double)NAN };
 	double squares = 0;
 	size_t count = 0;
 
 	for (size_t i = 0; i < pooling->list.count; i++) {
-		const struct stretch *stretch = &pooling->list.item[i];
+		const struct bal_stretch *stretch = &pooling->list.item[i];
 
 		if (stretch->type != type)
 			continue;
-		squares += spread_of(stretch) * spread_of(stretch);
+		squares += bal_spread_of(stretch) * bal_spread_of(stretch);
 		values[count++] = stretch->length;
 	}
-	if (count < FEWEST)
+	if (count < POOL_FEWEST)
 		return unit;
 	unit.length = np_median(values, count);
 	unit.spread = sqrt(squares / (double)count);
@@ -310,50 +274,51 @@ static struct pool_unit see_unit(const struct pooling *pooling, size_t type, dou
 	return unit;
 }
 
-static bool is_chance(const struct stretch *stretch, double length, double expected,
-		      const struct pool_unit *unit)
+bool bal_is_chance(const struct bal_stretch *stretch, double length, double expected,
+		   const struct bal_unit *unit)
 {
-	double error = fmax(spread_of(stretch), unit->spread) / sqrt(stretch->count);
+	double error = fmax(bal_spread_of(stretch), unit->spread) / sqrt(stretch->count);
 
 	return fabs(length - expected) <= CHANCE * error + NEAR * unit->length;
 }
 
 /* How many times the unit is this? 0: none. */
-static double times_of(const struct stretch *stretch, double length, const struct pool_unit *unit)
+static double times_of(const struct bal_stretch *stretch, double length,
+		       const struct bal_unit *unit)
 {
 	double near = fmax(round(length / unit->length), 1);
 
-	if (unit->one || is_chance(stretch, length, unit->length, unit))
+	if (unit->one || bal_is_chance(stretch, length, unit->length, unit))
 		return 1;
-	return is_chance(stretch, length, near * unit->length, unit) ? near : 0;
+	return bal_is_chance(stretch, length, near * unit->length, unit) ? near : 0;
 }
 
 /* Is nearly all of it of types that are known? */
-static bool is_sum(const struct stretch *stretch)
+static bool is_sum(const struct bal_stretch *stretch)
 {
 	double sum = 0;
 
-	for (size_t i = 0; i < TYPES; i++)
+	for (size_t i = 0; i < POOL_TYPES; i++)
 		sum += stretch->parts[i];
-	return sum >= PURE * stretch->length;
+	return sum >= POOL_PURE * stretch->length;
 }
 
-/* True if each stretch of the type is one kernel. */
-static bool pool_type(struct pooling *pooling, size_t type, double kernels, double *values)
+static void pool_type(struct bal_pooling *pooling, size_t type, double kernels, double *values)
 {
-	struct pool_unit unit = see_unit(pooling, type, kernels, values);
+	struct bal_unit unit = see_unit(pooling, type, kernels, values);
 	double sum = 0;
 	double times = 0;
 
 	if (!(unit.length > 0))
-		return false;
+		return;
 	for (size_t i = 0; i < pooling->list.count; i++) {
-		struct stretch *stretch = &pooling->list.item[i];
+		struct bal_stretch *stretch = &pooling->list.item[i];
 		double length = stretch->type == type ? stretch->length : stretch->parts[type];
 
 		/* Of several types: parts that are there at all. */
-		if (stretch->type != type &&
-		    (stretch->type != SIZE_MAX || !is_sum(stretch) || length < unit.length / 2))
+		if (stretch->alike ||
+		    (stretch->type != type &&
+		     (stretch->type != SIZE_MAX || !is_sum(stretch) || length < unit.length / 2)))
 			continue;
 		stretch->times[type] = times_of(stretch, length, &unit);
 		if (stretch->times[type] > 0) {
@@ -362,17 +327,16 @@ static bool pool_type(struct pooling *pooling, size_t type, double kernels, doub
 		}
 	}
 	for (size_t i = 0; i < pooling->list.count; i++) {
-		struct stretch *stretch = &pooling->list.item[i];
+		struct bal_stretch *stretch = &pooling->list.item[i];
 		double length = stretch->type == type ? stretch->length : stretch->parts[type];
 
 		if (stretch->times[type] > 0)
 			stretch->length += stretch->times[type] * sum / times - length;
 	}
-	return unit.one;
 }
 
 /* Starts move with the stretches before them. */
-static void move_rows(struct pooling *pooling)
+static void move_rows(struct bal_pooling *pooling)
 {
 	double *even = pooling->bal->even;
 	size_t next = 0;
@@ -383,7 +347,7 @@ static void move_rows(struct pooling *pooling)
 		uint32_t row = pooling->rows.item[i];
 
 		if (next < pooling->list.count && pooling->list.item[next].to == row) {
-			const struct stretch *stretch = &pooling->list.item[next++];
+			const struct bal_stretch *stretch = &pooling->list.item[next++];
 			double from = isnan(end) ? even[stretch->from] : end;
 
 			end = from + stretch->length;
@@ -394,7 +358,7 @@ static void move_rows(struct pooling *pooling)
 }
 
 /* The row between two stretches is out. */
-static void drop_row(struct pooling *pooling, uint32_t row)
+static void drop_row(struct bal_pooling *pooling, uint32_t row)
 {
 	size_t kept = 0;
 
@@ -410,9 +374,9 @@ static void drop_row(struct pooling *pooling, uint32_t row)
  * that somebody asks for early. Of the shortest piece the end that another piece of the same
  * kernel is behind. False if there is none.
  */
-static bool join_pieces(struct pooling *pooling, size_t type, const struct pool_unit *unit)
+static bool join_pieces(struct bal_pooling *pooling, size_t type, const struct bal_unit *unit)
 {
-	const struct stretch *list = pooling->list.item;
+	const struct bal_stretch *list = pooling->list.item;
 	size_t count = pooling->list.count;
 	size_t least = SIZE_MAX;
 	double before;
@@ -436,11 +400,11 @@ static bool join_pieces(struct pooling *pooling, size_t type, const struct pool_
 	return true;
 }
 
-static int see_stage(struct pooling *pooling, uint32_t stage, const size_t *types)
+static int see_stage(struct bal_pooling *pooling, uint32_t stage, const size_t *types)
 {
 	int rc = see_cells_of(pooling, stage);
 
-	for (size_t i = 0; i < TYPES && rc == NP_OK; i++) {
+	for (size_t i = 0; i < POOL_TYPES && rc == NP_OK; i++) {
 		if (types[i] != SIZE_MAX)
 			rc = see_type(pooling, stage, i, types[i]);
 	}
@@ -448,22 +412,25 @@ static int see_stage(struct pooling *pooling, uint32_t stage, const size_t *type
 }
 
 /* Until there are no more stretches of any type than kernels of it. */
-static int join_all(struct pooling *pooling, uint32_t stage, const size_t *types, double *values)
+static int join_all(struct bal_pooling *pooling, uint32_t stage, const size_t *types,
+		    double *values)
 {
 	bool joined = true;
 	int rc = see_stage(pooling, stage, types);
 
 	for (size_t left = pooling->list.count / MOST_PIECES; left > 0 && joined; left--) {
 		joined = false;
-		for (size_t i = 0; i < TYPES && rc == NP_OK && !joined; i++) {
+		for (size_t i = 0; i < POOL_TYPES && rc == NP_OK && !joined; i++) {
 			double kernels;
-			struct pool_unit unit;
+			struct bal_unit unit;
 
 			if (types[i] == SIZE_MAX)
 				continue;
 			kernels = count_kernels(pooling->bal, stage, types[i]);
 			unit = see_unit(pooling, i, kernels, values);
-			joined = unit.length > 0 && unit.stretches > (1 + AS_MANY) * kernels &&
+			/* Where types were not recorded nobody counted them. */
+			joined = kernels > 0 && unit.length > 0 &&
+				 unit.stretches > (1 + AS_MANY) * kernels &&
 				 join_pieces(pooling, i, &unit);
 		}
 		if (joined && rc == NP_OK)
@@ -473,16 +440,16 @@ static int join_all(struct pooling *pooling, uint32_t stage, const size_t *types
 }
 
 /* How much of the stage is of types of which each stretch is one kernel? */
-static double share_of(const struct pooling *pooling, const bool *ones)
+static double share_of(const struct bal_pooling *pooling, const bool *ones)
 {
 	double whole = 0;
 	double some = 0;
 
 	for (size_t i = 0; i < pooling->list.count; i++) {
-		const struct stretch *stretch = &pooling->list.item[i];
+		const struct bal_stretch *stretch = &pooling->list.item[i];
 
 		whole += stretch->length;
-		for (size_t j = 0; j < TYPES; j++)
+		for (size_t j = 0; j < POOL_TYPES; j++)
 			some += ones[j] ? stretch->parts[j] : 0;
 	}
 	return whole > 0 ? some / whole : 0;
@@ -492,7 +459,7 @@ static double share_of(const struct pooling *pooling, const bool *ones)
  * Passes are what starts wait for: one that is within a kernel was held up in some cells, by
  * what it is behind, and belongs to the end of the kernel that it is nearest to.
  */
-static void snap_rows(struct pooling *pooling, uint32_t stage, const double *ends)
+static void snap_rows(struct bal_pooling *pooling, uint32_t stage, const double *ends)
 {
 	struct np_bal *bal = pooling->bal;
 	size_t count = pooling->list.count;
@@ -511,7 +478,7 @@ static void snap_rows(struct pooling *pooling, uint32_t stage, const double *end
 }
 
 /* Where stretches begin, and the last one ends, when they are as long as they are even. */
-static void list_ends(const struct pooling *pooling, double *ends)
+static void list_ends(const struct bal_pooling *pooling, double *ends)
 {
 	const struct np_bal *bal = pooling->bal;
 	size_t count = pooling->list.count;
@@ -521,12 +488,12 @@ static void list_ends(const struct pooling *pooling, double *ends)
 	ends[count] = bal->even[pooling->list.item[count - 1].to];
 }
 
-static int keep_passes(struct pooling *pooling, uint32_t stage, const double *ends)
+static int keep_passes(struct bal_pooling *pooling, uint32_t stage, const double *ends)
 {
 	struct np_bal *bal = pooling->bal;
 
 	for (size_t i = 0; i < pooling->list.count; i++) {
-		const struct stretch *stretch = &pooling->list.item[i];
+		const struct bal_stretch *stretch = &pooling->list.item[i];
 		struct bal_pass *pass = np_vec_add(&bal->pass_list, bal->err);
 		double sum = 0;
 
@@ -537,9 +504,9 @@ static int keep_passes(struct pooling *pooling, uint32_t stage, const double *en
 					   .last = stretch->to,
 					   .from = ends[i],
 					   .to = ends[i + 1] };
-		for (size_t j = 0; j < TYPES; j++)
+		for (size_t j = 0; j < POOL_TYPES; j++)
 			sum += stretch->parts[j];
-		for (size_t j = 0; j < TYPES && sum > 0; j++)
+		for (size_t j = 0; j < POOL_TYPES && sum > 0; j++)
 			pass->parts[j] = stretch->type == SIZE_MAX ? stretch->parts[j] / sum
 								   : j == stretch->type;
 	}
@@ -577,9 +544,9 @@ void bal_pool_type(const struct np_bal *bal, size_t type, const double *factors,
 {
 	size_t place = 0;
 
-	while (place < TYPES && bal->pooled[place] != type)
+	while (place < POOL_TYPES && bal->pooled[place] != type)
 		place++;
-	if (place == TYPES)
+	if (place == POOL_TYPES)
 		return;
 	for (size_t i = 0; i < bal->pass_list.count;) {
 		const struct bal_pass *passes = &bal->pass_list.item[i];
@@ -593,10 +560,10 @@ void bal_pool_type(const struct np_bal *bal, size_t type, const double *factors,
 	}
 }
 
-static int pool_stage(struct pooling *pooling, uint32_t stage, const size_t *types)
+static int pool_stage(struct bal_pooling *pooling, uint32_t stage, const size_t *types)
 {
 	struct np_bal *bal = pooling->bal;
-	bool ones[TYPES] = { false };
+	bool ones[POOL_TYPES] = { false };
 	double *values;
 	int rc = list_rows(pooling, stage);
 
@@ -604,23 +571,29 @@ static int pool_stage(struct pooling *pooling, uint32_t stage, const size_t *typ
 		rc = see_cells_of(pooling, stage);
 	for (size_t i = 0; i < ROUNDS && rc == NP_OK && leave_out(pooling); i++)
 		rc = see_cells_of(pooling, stage);
-	if (rc < 0 || pooling->list.count < FEWEST)
+	if (rc < 0 || pooling->list.count < POOL_FEWEST)
 		return rc;
 	values = malloc((pooling->list.count + 2) * sizeof(*values));
 	if (!values)
 		return np_fail_nomem(bal->err, "the balance of a run");
 	rc = join_all(pooling, stage, types, values);
-	for (size_t i = 0; i < TYPES && rc == NP_OK; i++) {
+	for (size_t i = 0; i < POOL_TYPES && rc == NP_OK; i++) {
 		if (types[i] != SIZE_MAX)
-			ones[i] =
-				pool_type(pooling, i, count_kernels(bal, stage, types[i]), values);
+			ones[i] = see_unit(pooling, i, count_kernels(bal, stage, types[i]), values)
+					  .one;
+	}
+	if (rc == NP_OK && share_of(pooling, ones) < POOL_PURE)
+		rc = bal_pool_passes(pooling, values);
+	for (size_t i = 0; i < POOL_TYPES && rc == NP_OK; i++) {
+		if (types[i] != SIZE_MAX)
+			pool_type(pooling, i, count_kernels(bal, stage, types[i]), values);
 	}
 	/* Those that bound none move as well. */
 	if (rc == NP_OK)
 		rc = list_rows(pooling, stage);
 	if (rc == NP_OK)
 		move_rows(pooling);
-	if (rc == NP_OK && share_of(pooling, ones) >= PURE) {
+	if (rc == NP_OK && share_of(pooling, ones) >= POOL_PURE) {
 		bal->passes[stage] = true;
 		list_ends(pooling, values);
 		rc = keep_passes(pooling, stage, values);
@@ -631,9 +604,9 @@ static int pool_stage(struct pooling *pooling, uint32_t stage, const size_t *typ
 }
 
 /* Those that take most, SIZE_MAX for none. */
-static void find_types(const struct np_bal *bal, size_t ret[TYPES])
+static void find_types(const struct np_bal *bal, size_t ret[POOL_TYPES])
 {
-	for (size_t i = 0; i < TYPES; i++) {
+	for (size_t i = 0; i < POOL_TYPES; i++) {
 		double most = 0;
 
 		ret[i] = SIZE_MAX;
@@ -691,7 +664,8 @@ static void sort_marks(const struct np_bal *bal, const struct bal_cell *cell)
 
 int bal_pool(struct np_bal *bal)
 {
-	struct pooling pooling = { .bal = bal, .at = calloc(bal->rows.count + 1, sizeof(double)) };
+	struct bal_pooling pooling = { .bal = bal,
+				       .at = calloc(bal->rows.count + 1, sizeof(double)) };
 	int rc;
 
 	bal->passes = calloc(bal->stages, sizeof(*bal->passes));

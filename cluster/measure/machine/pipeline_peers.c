@@ -27,10 +27,12 @@
  */
 
 /* Ends of one message differ by about this and so many residuals of the clocks, at most by so
- * many times as much. */
+ * many times as much. Where that tells too little, they may differ by so many times more. */
 #define TOLERANCE_NS 50000
 #define RESIDUALS    5
 #define REACH        4
+#define WIDER        4
+#define WIDEST       64
 
 /* In doubt is who has another place that makes the sum larger by less than so many times the mean
  * distance of two ends. */
@@ -72,6 +74,7 @@ struct peer_members {
 	const struct np_clock *clock;
 	NP_VEC(struct peer_member) list; /* by stage */
 	np_ns tolerance;
+	np_ns error; /* of clocks: nothing ends so much before it was sent */
 	size_t doubts;
 	size_t unknown; /* messages that do not name their ends */
 };
@@ -256,7 +259,7 @@ static int list_pairs(const struct peer_members *members, const struct peer_memb
 				break;
 			if (each->kind != other || each->peer != 0 ||
 			    each->bytes != message->bytes || !is_named(message, high) ||
-			    !is_named(each, low) || is_too_late(message, each, members->tolerance))
+			    !is_named(each, low) || is_too_late(message, each, members->error))
 				continue;
 			pair = np_vec_add(&pairs->list, err);
 			if (!pair)
@@ -426,10 +429,22 @@ static bool is_told(const struct peer_members *members)
 	       2 * (double)members->doubts <= DOUBT_SHARE * (double)total;
 }
 
+static void forget(struct peer_members *members)
+{
+	for (size_t i = 0; i < members->list.count; i++) {
+		struct peer_member *member = &members->list.item[i];
+
+		for (size_t j = 0; j < member->list.count; j++)
+			member->list.item[j].peer = 0;
+	}
+	members->doubts = 0;
+}
+
 static int match_row(struct peer_members *members, struct np_err *err)
 {
 	int rc = NP_OK;
 
+	forget(members);
 	for (size_t i = 0; i + 1 < members->list.count && rc == NP_OK; i++) {
 		struct peer_member *low = &members->list.item[i];
 		struct peer_member *high = &members->list.item[i + 1];
@@ -541,13 +556,7 @@ static int match_ring(struct peer_members *members, struct np_err *err)
 	uint32_t count = (uint32_t)members->list.count;
 	int rc = NP_OK;
 
-	for (uint32_t i = 0; i < count; i++) {
-		struct peer_member *member = &members->list.item[i];
-
-		for (size_t j = 0; j < member->list.count; j++)
-			member->list.item[j].peer = 0;
-	}
-	members->doubts = 0;
+	forget(members);
 	for (uint32_t i = 0; i < count && rc == NP_OK; i++) {
 		rc = list_ring_pairs(&ring, i, (i + 1) % count);
 		if (rc == NP_OK)
@@ -584,8 +593,8 @@ static bool is_crossed(const struct peer_members *members, const struct peer_mem
 	with_b = other_end(members, b);
 	if (with_a->kind != with_b->kind || !is_named(a, &members->list.item[b->member]) ||
 	    !is_named(b, &members->list.item[a->member]) || !is_named(with_a, member) ||
-	    !is_named(with_b, member) || is_too_late(a, with_b, members->tolerance) ||
-	    is_too_late(b, with_a, members->tolerance))
+	    !is_named(with_b, member) || is_too_late(a, with_b, members->error) ||
+	    is_too_late(b, with_a, members->error))
 		return false;
 	return apart(a, with_b) + apart(b, with_a) < apart(a, with_a) + apart(b, with_b);
 }
@@ -621,12 +630,18 @@ static void uncross(struct peer_members *members)
 /* False in *ret if nothing can be claimed. */
 static int match_all(struct peer_members *members, bool *ret, struct np_err *err)
 {
-	int rc = match_row(members, err);
+	np_ns tolerance = members->tolerance;
+	int rc = NP_OK;
 
-	if (rc == NP_OK && !is_told(members))
-		rc = match_ring(members, err);
-	uncross(members);
-	*ret = is_told(members);
+	*ret = false;
+	for (np_ns times = 1; times <= WIDEST && rc == NP_OK && !*ret; times *= WIDER) {
+		members->tolerance = times * tolerance;
+		rc = match_row(members, err);
+		if (rc == NP_OK && !is_told(members))
+			rc = match_ring(members, err);
+		uncross(members);
+		*ret = is_told(members);
+	}
 	return rc;
 }
 
@@ -651,7 +666,8 @@ static int find_peers(const struct np_cluster *cluster, const struct np_clock *c
 	np_ns residual = clock->residual_p90 == NP_UNKNOWN ? 0 : clock->residual_p90;
 	struct peer_members members = { .cluster = cluster,
 					.clock = clock,
-					.tolerance = TOLERANCE_NS + RESIDUALS * residual };
+					.tolerance = TOLERANCE_NS + RESIDUALS * residual,
+					.error = TOLERANCE_NS + RESIDUALS * residual };
 	bool usable = false;
 	int rc = gather(&members, communicator, &usable, err);
 

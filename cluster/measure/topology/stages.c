@@ -135,7 +135,9 @@ static bool join_chains(struct ranks *ranks, const struct np_cluster *cluster)
  * Where no communicator is called that of a pipeline, those that have its pattern are
  * taken for one: the ranks that exchange messages form a row, of which both ends have one
  * neighbour. In a communicator of all of the row they have half of the messages of those
- * between them; of two ranks one sends the first two, and the other has both.
+ * between them; of two ranks one sends twice before it gets anything, and the other gets first.
+ * In a ring, as that of interleaved stages, neighbours send to each other both ways; where parts
+ * of a sequence go around they do so one way.
  */
 struct rank_row {
 	struct ranks *ranks;
@@ -145,9 +147,10 @@ struct rank_row {
 	uint32_t *members; /* by root: ranks, those with one neighbour, those with more than two */
 	uint32_t *ends;
 	uint32_t *crossings;
-	int *sent;              /* by root: product of first_two() of both ranks */
-	bool pairs;             /* most rows of two are of a sender and a receiver */
-	struct np_idmap *known; /* pairs */
+	int *sent;        /* by root: product of first_way() of both ranks */
+	bool pairs;       /* most rows of two are of a sender and a receiver */
+	uint8_t *one_way; /* by root: of a ring, somebody sends to a neighbour and gets nothing */
+	struct np_idmap *known; /* pairs: | 1: the first sends, | 2: the other one does */
 };
 
 static bool has_messages(const struct np_communicator *communicator)
@@ -193,20 +196,23 @@ static bool is_row(const struct np_cluster *cluster, const struct np_communicato
 	return ends == 2 && ends + inner == communicator->observed_count;
 }
 
+static int64_t key_of(const struct rank_row *row, const struct np_communicator *pair)
+{
+	return (int64_t)np_idmap_get(row->ranks->index, pair->observed[0]) << 32 |
+	       np_idmap_get(row->ranks->index, pair->observed[1]);
+}
+
 static int join_pair(struct rank_row *row, const struct np_communicator *pair, struct np_err *err)
 {
-	uint32_t both[2];
-	int64_t key;
+	int64_t key = key_of(row, pair);
+	uint32_t both[2] = { (uint32_t)(key >> 32), (uint32_t)key };
 
-	for (size_t i = 0; i < 2; i++)
-		both[i] = np_idmap_get(row->ranks->index, pair->observed[i]);
-	key = (int64_t)both[0] << 32 | both[1];
 	if (np_idmap_get(row->known, key) != NP_IDMAP_NONE)
 		return NP_OK;
 	unite(row->parent, both[0], both[1]);
 	row->neighbours[both[0]]++;
 	row->neighbours[both[1]]++;
-	return np_idmap_set(row->known, key, 1, err);
+	return np_idmap_set(row->known, key, 0, err);
 }
 
 static int join_pairs(struct rank_row *row, struct np_err *err)
@@ -222,32 +228,59 @@ static int join_pairs(struct rank_row *row, struct np_err *err)
 	return rc;
 }
 
-/* +1: the first two messages that were over on a rank are those that it sent; -1: that it got. */
-static int first_two(const struct np_cluster *cluster, const struct np_rank *rank)
+/* The first step of a rank in which it has messages; NP_NO_STEP: they are in none. */
+static uint32_t step_of_messages(const struct np_rank *rank)
 {
-	const struct np_comm_op *first[2] = { NULL, NULL };
-	int sent = 0;
+	uint32_t first = NP_NO_STEP;
+
+	for (size_t i = 0; i < rank->ops.count; i++) {
+		if (rank->ops.item[i].p2p && rank->ops.item[i].step < first)
+			first = rank->ops.item[i].step;
+	}
+	return first;
+}
+
+/* The first messages of a rank: those that it sent, and the one that it got. */
+struct first_messages {
+	np_ns sent[2]; /* starts; NP_NS_MAX: none */
+	np_ns got;     /* end, likewise */
+	bool batches;
+};
+
+static void see_message(struct first_messages *first, const struct np_comm_op *op, const char *type)
+{
+	if (!type || strcasestr(type, "batch")) {
+		first->batches = true;
+	} else if (strcasestr(type, "rec")) {
+		first->got = op->end < first->got ? op->end : first->got;
+	} else if (op->start < first->sent[0]) {
+		first->sent[1] = first->sent[0];
+		first->sent[0] = op->start;
+	} else if (op->start < first->sent[1]) {
+		first->sent[1] = op->start;
+	}
+}
+
+/*
+ * +1: it sends the second message before it has got any, as the first stage does; -1: it sends
+ * none before it has got one; 0: neither, as where two send in turns, or nobody can tell.
+ */
+static int first_way(const struct np_cluster *cluster, const struct np_rank *rank)
+{
+	struct first_messages first = { { NP_NS_MAX, NP_NS_MAX }, NP_NS_MAX, false };
+	uint32_t step = step_of_messages(rank);
 
 	for (size_t i = 0; i < rank->ops.count; i++) {
 		const struct np_comm_op *op = &rank->ops.item[i];
 
-		if (!op->p2p || op->step != rank->ops.item[0].step)
-			continue;
-		if (!first[0] || op->end < first[0]->end) {
-			first[1] = first[0];
-			first[0] = op;
-		} else if (!first[1] || op->end < first[1]->end) {
-			first[1] = op;
-		}
+		if (op->p2p && op->step == step)
+			see_message(&first, op, np_run_text(cluster->run, op->type));
 	}
-	for (size_t i = 0; i < 2; i++) {
-		const char *type = first[i] ? np_run_text(cluster->run, first[i]->type) : NULL;
-
-		if (!type || strcasestr(type, "batch"))
-			return 0;
-		sent += strcasestr(type, "rec") ? -1 : 1;
-	}
-	return sent / 2;
+	if (first.batches)
+		return 0;
+	if (first.sent[1] < first.got)
+		return 1;
+	return first.got < first.sent[0] ? -1 : 0;
 }
 
 /* Where lengths of micro-batches differ, some send back what they got before the second comes. */
@@ -278,10 +311,61 @@ static void see_rows(struct rank_row *row)
 
 		if (row->members[root] == 2 && rank)
 			row->sent[root] = i == root
-						  ? first_two(row->cluster, rank)
-						  : row->sent[root] * first_two(row->cluster, rank);
+						  ? first_way(row->cluster, rank)
+						  : row->sent[root] * first_way(row->cluster, rank);
 	}
 	row->pairs = most_send_one_way(row);
+}
+
+static bool sends_to(const struct rank_row *row, const struct np_communicator *pair, size_t member)
+{
+	const struct np_rank *rank = rank_of(row->cluster, pair->observed[member]);
+
+	for (size_t i = 0; rank && i < rank->ops.count; i++) {
+		const struct np_comm_op *op = &rank->ops.item[i];
+		const char *type = np_run_text(row->cluster->run, op->type);
+
+		if (op->p2p && type && strcasestr(type, "send") && !strcasestr(type, "batch") &&
+		    rank->groups.item[op->group].hash == pair->hash)
+			return true;
+	}
+	return false;
+}
+
+static bool may_be_ring(const struct rank_row *row, uint32_t root)
+{
+	return row->members[root] > 2 && row->ends[root] == 0 && row->crossings[root] == 0;
+}
+
+/* Who sends to whom in rings. */
+static int see_rings(struct rank_row *row, struct np_err *err)
+{
+	const struct np_cluster *cluster = row->cluster;
+	int rc = NP_OK;
+
+	for (size_t pass = 0; pass < 2; pass++) {
+		for (size_t i = 0; i < cluster->communicators.count && rc == NP_OK; i++) {
+			const struct np_communicator *each = &cluster->communicators.item[i];
+			uint32_t root;
+			int64_t key;
+
+			if (!has_messages(each) || each->size != 2)
+				continue;
+			key = key_of(row, each);
+			root = root_of(row->parent, (uint32_t)key);
+			if (!may_be_ring(row, root))
+				continue;
+			if (pass == 0)
+				rc = np_idmap_set(row->known, key,
+						  np_idmap_get(row->known, key) |
+							  (uint32_t)sends_to(row, each, 0) |
+							  (uint32_t)sends_to(row, each, 1) << 1,
+						  err);
+			else
+				row->one_way[root] |= np_idmap_get(row->known, key) != 3;
+		}
+	}
+	return rc;
 }
 
 static bool is_nameless_row(const struct rank_row *row, const struct np_communicator *communicator)
@@ -294,6 +378,8 @@ static bool is_nameless_row(const struct rank_row *row, const struct np_communic
 	if (communicator->size > 2)
 		return is_row(row->cluster, communicator);
 	root = root_of(row->parent, np_idmap_get(row->ranks->index, communicator->observed[0]));
+	if (may_be_ring(row, root))
+		return !row->one_way[root];
 	return row->ends[root] == 2 && row->crossings[root] == 0 &&
 	       (row->members[root] > 2 || row->sent[root] == -1 ||
 		(row->pairs && row->sent[root] == 0));
@@ -307,6 +393,7 @@ static void row_release(struct rank_row *row)
 	free(row->ends);
 	free(row->crossings);
 	free(row->sent);
+	free(row->one_way);
 	np_idmap_free(row->known);
 }
 
@@ -320,9 +407,10 @@ static int row_begin(struct rank_row *row, struct np_err *err)
 	row->ends = calloc(count, sizeof(*row->ends));
 	row->crossings = calloc(count, sizeof(*row->crossings));
 	row->sent = calloc(count, sizeof(*row->sent));
+	row->one_way = calloc(count, sizeof(*row->one_way));
 	row->known = np_idmap_new();
 	if (!row->parent || !row->neighbours || !row->members || !row->ends || !row->crossings ||
-	    !row->sent || !row->known)
+	    !row->sent || !row->one_way || !row->known)
 		return np_fail_nomem(err, "stages");
 	for (uint32_t i = 0; i + 1 < count; i++)
 		row->parent[i] = i;
@@ -339,6 +427,8 @@ static int join_nameless(struct ranks *ranks, const struct np_cluster *cluster, 
 		rc = join_pairs(&row, err);
 	if (rc == NP_OK)
 		see_rows(&row);
+	if (rc == NP_OK)
+		rc = see_rings(&row, err);
 	*ret = false;
 	for (size_t i = 0; i < cluster->communicators.count && rc == NP_OK; i++) {
 		if (!is_nameless_row(&row, &cluster->communicators.item[i]))

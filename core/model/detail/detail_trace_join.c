@@ -71,7 +71,7 @@ static void place_sub_task(struct detail_trace *trace, const struct detail_task_
 		sub_task->plane = thread->plane;
 		op = trace_op_at(trace->ops.item, trace->ops.count,
 				 &trace->lanes.threads.item[thread->owner], sub_task->start,
-				 starts_there, order);
+				 sub_task->end, starts_there, order);
 		sub_task->op = op == TRACE_NO_OP ? NP_NO_ROW : trace->ops.item[op].row;
 	}
 }

@@ -134,11 +134,28 @@ bool vendor_is_communication_kernel(struct np_slice name)
 	return false;
 }
 
+/* Without the numbers at its end: "hcom_send_12" up to and with the second "_". */
+static size_t without_numbers(const char *name, size_t length)
+{
+	size_t end = length;
+
+	for (size_t i = length; i > 1; i--) {
+		if (name[i - 1] == '_' && i < end)
+			end = i;
+		else if (name[i - 1] < '0' || name[i - 1] > '9')
+			break;
+	}
+	return end;
+}
+
 size_t vendor_operator_type(const char *name, size_t length)
 {
 	const char *number = memmem(name, length, "__", 2);
 
-	return number ? (size_t)(number + 1 - name) : length;
+	if (number)
+		return (size_t)(number + 1 - name);
+	return length > 5 && strncasecmp(name, "hcom_", 5) == 0 ? without_numbers(name, length)
+								: length;
 }
 
 enum sub_task_kind vendor_sub_task_kind(const char *type, size_t length)

@@ -50,7 +50,9 @@ bool vendor_is_operator(struct np_slice core, struct np_slice name);
 /* Is a kernel of this name part of an operator of communication, and computes nothing? */
 bool vendor_is_communication_kernel(struct np_slice name);
 
-/* The type of an operator by its name: "hcom_allReduce__123_0_1" up to and with the first of "__".
+/*
+ * The type of an operator by its name: "hcom_allReduce__123_0_1" up to and with the first of "__",
+ * "hcom_send_12", which has no communicator, without its number.
  */
 size_t vendor_operator_type(const char *name, size_t length);
 

@@ -295,8 +295,24 @@ static size_t ops_begun(const struct trace_op *ops, size_t count, const struct t
 /* How far back to look for operators that are still running: a few run at once. */
 #define OPS_AT_ONCE 64
 
+/* Times of events are rounded. */
+#define EDGE_NS 500
+
+static bool is_near(np_ns a, np_ns b)
+{
+	return a - b <= EDGE_NS && b - a <= EDGE_NS;
+}
+
+/* How well a sub-task lies in an operator: within it, at its begin or end, all of both. */
+static int fit_of(const struct trace_op *op, np_ns start, np_ns end)
+{
+	if (end > op->end + EDGE_NS)
+		return 0;
+	return 1 + is_near(start, op->start) + is_near(end, op->end);
+}
+
 uint32_t trace_op_at(const struct trace_op *ops, size_t count, const struct trace_thread *owner,
-		     np_ns start, trace_starts_there *starts_there, const void *tasks)
+		     np_ns start, np_ns end, trace_starts_there *starts_there, const void *tasks)
 {
 	size_t begun = ops_begun(ops, count, owner, start);
 	uint32_t found = TRACE_NO_OP;
@@ -312,7 +328,8 @@ uint32_t trace_op_at(const struct trace_op *ops, size_t count, const struct trac
 			found = (uint32_t)i;
 		else if (starts_there(tasks, start, ops[found].connection))
 			break;
-		else if (starts_there(tasks, start, op->connection))
+		else if (starts_there(tasks, start, op->connection) ||
+			 fit_of(op, start, end) > fit_of(&ops[found], start, end))
 			found = (uint32_t)i;
 	}
 	return found;

@@ -112,11 +112,12 @@ typedef bool trace_starts_there(const void *tasks, np_ns start, int64_t connecti
 
 /*
  * The index of the operator of a communicator's thread in which a sub-task lies
- * that starts at `start`, or TRACE_NO_OP. A send and a receive may run at once; then
- * the connection of the task on the device that starts with it decides.
+ * from `start` to `end`, or TRACE_NO_OP. A send and a receive may run at once; then
+ * the connection of the task on the device that starts with it decides, else which
+ * of them it begins or ends with, and does not outlast.
  */
 uint32_t trace_op_at(const struct trace_op *ops, size_t count, const struct trace_thread *owner,
-		     np_ns start, trace_starts_there *starts_there, const void *tasks);
+		     np_ns start, np_ns end, trace_starts_there *starts_there, const void *tasks);
 
 /* --- arguments of events ---------------------------------------------------------------------- */
 

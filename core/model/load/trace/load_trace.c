@@ -414,10 +414,12 @@ static bool starts_there(const void *of, np_ns start, int64_t connection)
 	return false;
 }
 
-static uint32_t op_at(const struct trace_load *load, const struct trace_thread *thread, np_ns start)
+static uint32_t op_at(const struct trace_load *load, const struct trace_thread *thread,
+		      const struct np_comm_task *task)
 {
 	return trace_op_at(load->ops.item, load->ops.count,
-			   &load->lanes.threads.item[thread->owner], start, starts_there, load);
+			   &load->lanes.threads.item[thread->owner], task->start, task->end,
+			   starts_there, load);
 }
 
 struct sub_task_tasks {
@@ -435,7 +437,7 @@ static int place_sub_task(struct trace_load *load, struct sub_task_tasks *sub_ta
 		const struct trace_sub_task *from = &load->sub_tasks.item[i];
 		const struct trace_thread *thread =
 			trace_thread_at(&load->lanes, from->pid, from->tid);
-		uint32_t op = thread ? op_at(load, thread, from->task.start) : TRACE_NO_OP;
+		uint32_t op = thread ? op_at(load, thread, &from->task) : TRACE_NO_OP;
 		struct np_comm_task *task;
 
 		if (op == TRACE_NO_OP || !vendor_time_ok(from->task.start, from->task.end)) {

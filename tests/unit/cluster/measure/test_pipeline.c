@@ -386,6 +386,26 @@ static void messages_that_end_together_are_between_neighbours(void **state)
 	assert_peers(peers, 2, (const uint16_t[]){ 2, 2 }, 2);
 }
 
+/* Both ends count a transfer of their own: by 0.8 ms, where messages are 10 ms apart. */
+static void ends_of_messages_may_be_apart_if_others_are_further(void **state)
+{
+	with_run *run = three_stages();
+	NP_CLEANUP(np_peers_freep) struct np_peers *peers = NULL;
+
+	(void)state;
+	for (np_ns i = 1; i <= 4; i++) {
+		send(run, 0, 1, (20 * i - 10) * MS);
+		send(run, 2, 1, 20 * i * MS);
+	}
+	for (size_t i = 0; i < run->ranks[1]->ops.count; i++)
+		run->ranks[1]->ops.item[i].end += 800000;
+	peers = find_peers(run);
+	assert_non_null(peers);
+	assert_peers(peers, 0, (const uint16_t[]){ 2, 2, 2, 2 }, 4);
+	assert_peers(peers, 1, (const uint16_t[]){ 1, 3, 1, 3, 1, 3, 1, 3 }, 8);
+	assert_peers(peers, 2, (const uint16_t[]){ 2, 2, 2, 2 }, 4);
+}
+
 static void messages_that_end_at_one_time_on_both_sides_are_not_found(void **state)
 {
 	with_run *run = three_stages();
@@ -477,6 +497,7 @@ int main(void)
 		cmocka_unit_test(a_rank_whose_waiting_is_unknown_has_no_row),
 		cmocka_unit_test(without_stages_there_is_no_pipeline),
 		cmocka_unit_test(messages_that_end_together_are_between_neighbours),
+		cmocka_unit_test(ends_of_messages_may_be_apart_if_others_are_further),
 		cmocka_unit_test(messages_that_end_at_one_time_on_both_sides_are_not_found),
 		cmocka_unit_test(
 			messages_that_end_together_by_chance_have_their_places_by_the_others),

@@ -90,7 +90,7 @@ static void ranks_in_no_stage_are_not_pooled(void **state)
 	}
 }
 
-/* A message of both, that ends at this time. */
+/* A message of both, that takes 5 and ends at this time. */
 static void send(struct np_run *run, uint64_t hash, int32_t from, int32_t to, np_ns end)
 {
 	const int32_t ranks[] = { from, to };
@@ -101,6 +101,7 @@ static void send(struct np_run *run, uint64_t hash, int32_t from, int32_t to, np
 		struct np_comm_op *op =
 			add_op(rank, add_group(run, rank, hash, NULL, NULL, 0), true);
 
+		op->start = end - 5;
 		op->end = end;
 		op->type = intern(run, types[i]);
 	}
@@ -179,6 +180,95 @@ static void a_ring_without_a_name_is_no_pipeline(void **state)
 	}
 	reduce(run, 4, 0, 1);
 	reduce(run, 5, 2, 3);
+	{
+		with_cluster *cluster = build(run);
+
+		assert_int_equal(cluster->stages.count, 0);
+	}
+}
+
+/* Likewise, and the first operator of each was launched before its step: it is in none. */
+static void a_pair_is_told_by_the_step_in_which_it_sends(void **state)
+{
+	with_run *run = np_run_new();
+
+	(void)state;
+	for (int32_t i = 0; i < 4; i++)
+		add_rank(run, i, true);
+	reduce(run, 4, 0, 1);
+	reduce(run, 5, 2, 3);
+	for (int32_t i = 0; i < 4; i++)
+		run->ranks[i]->ops.item[0].step = NP_NO_STEP;
+	for (int32_t i = 0; i < 2; i++) {
+		send(run, 1 + (uint64_t)i, i, i + 2, 10);
+		send(run, 1 + (uint64_t)i, i, i + 2, 20);
+		send(run, 1 + (uint64_t)i, i + 2, i, 30);
+	}
+	{
+		with_cluster *cluster = build(run);
+
+		assert_int_equal(cluster->stages.count, 2);
+	}
+}
+
+/* The first sends again when it has an answer: two that take turns are no pipeline. */
+static void a_pair_that_takes_turns_is_no_pipeline(void **state)
+{
+	with_run *run = np_run_new();
+
+	(void)state;
+	for (int32_t i = 0; i < 4; i++)
+		add_rank(run, i, true);
+	for (int32_t i = 0; i < 2; i++) {
+		send(run, 1 + (uint64_t)i, i, i + 2, 10);
+		send(run, 1 + (uint64_t)i, i + 2, i, 20);
+		send(run, 1 + (uint64_t)i, i, i + 2, 30);
+	}
+	reduce(run, 4, 0, 1);
+	reduce(run, 5, 2, 3);
+	{
+		with_cluster *cluster = build(run);
+
+		assert_int_equal(cluster->stages.count, 0);
+	}
+}
+
+/* Neighbours of 0 2 4 and of 1 3 5 have a communicator each, and so have the last and the first. */
+static void add_rings(struct np_run *run, bool both_ways)
+{
+	for (int32_t i = 0; i < 6; i++)
+		add_rank(run, i, true);
+	for (int32_t i = 0; i < 6; i++) {
+		int32_t next = (i + 2) % 6;
+
+		send(run, 10 + (uint64_t)i, i, next, 10);
+		if (both_ways)
+			send(run, 10 + (uint64_t)i, next, i, 20);
+	}
+	for (int32_t i = 0; i < 6; i += 2)
+		reduce(run, 20 + (uint64_t)i, i, i + 1);
+}
+
+static void a_ring_that_sends_both_ways_is_a_pipeline(void **state)
+{
+	with_run *run = np_run_new();
+
+	(void)state;
+	add_rings(run, true);
+	{
+		with_cluster *cluster = build(run);
+
+		assert_int_equal(cluster->stages.count, 3);
+		assert_stage(cluster, 1, LIST(2, 3));
+	}
+}
+
+static void a_ring_that_sends_one_way_is_no_pipeline(void **state)
+{
+	with_run *run = np_run_new();
+
+	(void)state;
+	add_rings(run, false);
 	{
 		with_cluster *cluster = build(run);
 
@@ -321,6 +411,10 @@ int main(void)
 		cmocka_unit_test(a_row_of_ranks_without_a_name_is_a_pipeline),
 		cmocka_unit_test(a_pair_of_which_one_sends_first_is_a_pipeline),
 		cmocka_unit_test(a_ring_without_a_name_is_no_pipeline),
+		cmocka_unit_test(a_pair_is_told_by_the_step_in_which_it_sends),
+		cmocka_unit_test(a_pair_that_takes_turns_is_no_pipeline),
+		cmocka_unit_test(a_ring_that_sends_both_ways_is_a_pipeline),
+		cmocka_unit_test(a_ring_that_sends_one_way_is_no_pipeline),
 		cmocka_unit_test(ranks_at_one_place_of_pipelines_are_one_stage),
 		cmocka_unit_test(without_a_pipeline_there_are_no_stages),
 		cmocka_unit_test(the_name_of_a_pipeline_begins_with_pp_in_any_case),

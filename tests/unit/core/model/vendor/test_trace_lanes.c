@@ -119,13 +119,30 @@ static void a_sub_task_belongs_to_the_operator_in_which_it_lies(void **state)
 	(void)state;
 	trace_ops_sort(ops, NP_COUNT(ops));
 	assert_int_equal(ops[0].connection, 10);
-	assert_int_equal(trace_op_at(ops, 4, &owner, 15, starts_there, &task), 0);
-	assert_int_equal(trace_op_at(ops, 4, &owner, 150, starts_there, &task), 2);
-	assert_int_equal(trace_op_at(ops, 4, &owner, 60, starts_there, &task), TRACE_NO_OP);
+	assert_int_equal(trace_op_at(ops, 4, &owner, 15, 16, starts_there, &task), 0);
+	assert_int_equal(trace_op_at(ops, 4, &owner, 150, 151, starts_there, &task), 2);
+	assert_int_equal(trace_op_at(ops, 4, &owner, 60, 61, starts_there, &task), TRACE_NO_OP);
 	/* Both run: the task on the device decides. */
-	assert_int_equal(trace_op_at(ops, 4, &owner, 30, starts_there, &task), 0);
+	assert_int_equal(trace_op_at(ops, 4, &owner, 30, 31, starts_there, &task), 0);
 	task = 20;
-	assert_int_equal(trace_op_at(ops, 4, &owner, 30, starts_there, &task), 1);
+	assert_int_equal(trace_op_at(ops, 4, &owner, 30, 31, starts_there, &task), 1);
+}
+
+/* Both run, and nothing of them is on the device. */
+static void a_sub_task_belongs_to_the_operator_that_it_begins_or_ends_with(void **state)
+{
+	struct trace_op ops[] = {
+		{ .start = 0, .end = 900000, .tid = 1, .connection = 10 },
+		{ .start = 100000, .end = 500000, .tid = 1, .connection = 20 },
+	};
+	const struct trace_thread owner = { .tid = 1 };
+	int64_t task = 0;
+
+	(void)state;
+	assert_int_equal(trace_op_at(ops, 2, &owner, 300000, 900000, starts_there, &task), 0);
+	assert_int_equal(trace_op_at(ops, 2, &owner, 300000, 500000, starts_there, &task), 1);
+	assert_int_equal(trace_op_at(ops, 2, &owner, 100000, 300000, starts_there, &task), 1);
+	assert_int_equal(trace_op_at(ops, 2, &owner, 300000, 600000, starts_there, &task), 0);
 }
 
 static void an_event_with_a_type_of_task_is_a_sub_task(void **state)
@@ -194,6 +211,7 @@ int main(void)
 		cmocka_unit_test(a_thread_of_a_communicator_is_known_by_its_name),
 		cmocka_unit_test(planes_belong_to_the_communicator_before_them),
 		cmocka_unit_test(a_sub_task_belongs_to_the_operator_in_which_it_lies),
+		cmocka_unit_test(a_sub_task_belongs_to_the_operator_that_it_begins_or_ends_with),
 		cmocka_unit_test(an_event_with_a_type_of_task_is_a_sub_task),
 		cmocka_unit_test(links_and_transports_have_the_numbers_of_databases),
 		cmocka_unit_test(elements_are_bytes_unless_that_cannot_be),

@@ -184,6 +184,9 @@ static void operators_are_known_by_their_core_or_their_name(void **state)
 	assert_false(vendor_is_communication_kernel(slice("MatMul")));
 	assert_int_equal(vendor_operator_type("hcom_send__12_3", 15), strlen("hcom_send_"));
 	assert_int_equal(vendor_operator_type("hcom_send", 9), 9);
+	assert_int_equal(vendor_operator_type("hcom_send_12", 12), strlen("hcom_send_"));
+	assert_int_equal(vendor_operator_type("hcom_receive_3_1", 16), strlen("hcom_receive_"));
+	assert_int_equal(vendor_operator_type("Default/AllReduce-op53_0", 24), 24);
 }
 
 static void sub_tasks_are_alike_in_databases_and_traces(void **state)
