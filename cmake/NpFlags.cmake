@@ -50,8 +50,22 @@ endif()
 set(np_busy_folders core/base core/base/number core/format/db core/format/scan core/format/text core/model/load/capture core/model/run
   advisor/engine/data advisor/engine/sql sim/synth/out)
 
+# Where the time of users goes, -O3 saves a twentieth of the instructions over -O2.
+set(np_hot_folders core/base core/format/scan core/format/text core/model/detail core/model/load/capture core/model/load/db
+  core/model/run core/model/vendor)
+
 # np_optimise(<target>): its sources, as far as they are worth it
 function(np_optimise target)
+  if(CMAKE_BUILD_TYPE STREQUAL RelWithDebInfo AND NOT NP_SANITIZE AND NOT NP_COVERAGE)
+    get_target_property(sources ${target} SOURCES)
+    foreach(source ${sources})
+      file(RELATIVE_PATH path ${PROJECT_SOURCE_DIR} ${source})
+      get_filename_component(folder ${path} DIRECTORY)
+      if(folder IN_LIST np_hot_folders)
+        set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS -O3)
+      endif()
+    endforeach()
+  endif()
   if(NOT NP_OPTIMISE OR NOT CMAKE_BUILD_TYPE STREQUAL Debug)
     return()
   endif()

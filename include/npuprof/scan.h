@@ -85,9 +85,14 @@ size_t np_scan_about(const struct np_scan *scan);
 int np_scan_next(struct np_scan *scan, struct np_batch *ret, struct np_err *err) NP_MUST_USE;
 
 /*
- * Leave out the next rows, or all that there are. Where one column says which
- * rows are wanted, read it alone and follow with a second scan of the others.
+ * Where one column says which rows are wanted, read it alone and let a second scan
+ * of the others follow it: its next rows are those of the last batch of `leader`,
+ * another scan of the same table that is not behind it. What lies between is not read.
  */
+int np_scan_follow(struct np_scan *scan, const struct np_scan *leader, struct np_err *err)
+	NP_MUST_USE;
+
+/* Leave out the next rows, or all that there are. */
 int np_scan_skip(struct np_scan *scan, size_t rows, struct np_err *err) NP_MUST_USE;
 
 #endif /* NP_SCAN_H */

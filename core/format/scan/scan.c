@@ -7,6 +7,7 @@
 
 #include "npuprof/text.h"
 
+#include <assert.h>
 #include <math.h>
 #include <strings.h>
 
@@ -567,6 +568,8 @@ int np_scan_next(struct np_scan *scan, struct np_batch *ret, struct np_err *err)
 		rc = np_buf_check(&scan->texts, err);
 	if (rc < 0)
 		return rc;
+	scan->before = scan->passed;
+	scan->passed += rows;
 	ret->rows = rows;
 	for (size_t i = 0; i < scan->count; i++) {
 		if (scan->slot[i].texts)
@@ -580,5 +583,18 @@ int np_scan_skip(struct np_scan *scan, size_t rows, struct np_err *err)
 {
 	if (scan->ended)
 		return NP_OK;
+	scan->passed += rows;
 	return scan->pages ? np_pages_skip(scan->pages, rows, err) : rows_skip(scan, rows, err);
+}
+
+int np_scan_follow(struct np_scan *scan, const struct np_scan *leader, struct np_err *err)
+{
+	assert(scan->passed <= leader->before);
+	if (scan->passed == leader->before)
+		return NP_OK;
+	/* Which engine reads a table may depend on the columns. */
+	if (!scan->pages || !leader->pages)
+		return np_scan_skip(scan, leader->before - scan->passed, err);
+	scan->passed = leader->before;
+	return np_pages_follow(scan->pages, leader->pages, err);
 }

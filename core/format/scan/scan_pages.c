@@ -86,28 +86,25 @@ static uint32_t wanted_pages(const struct np_window_reader *reader, uint32_t fir
 	uint32_t wanted = 0;
 	size_t i;
 
-	if (pages->depth == 0)
+	if (pages->at.depth == 0)
 		return 0;
-	level = &pages->level[pages->depth - 1];
+	level = &pages->at.level[pages->at.depth - 1];
 	i = np_lower_bound(at, level->next, level->count, level->child[at] >= first);
 	for (; i < level->count && level->child[i] >= first && level->child[i] - first < count; i++)
 		wanted++;
 	return wanted;
 }
 
-static int get_child(struct np_pages *pages, const struct np_pages_level *level,
-		     const uint8_t **ret, struct np_err *err)
+/* Hold a page; the walk wants `run` of them from this one on. */
+static int hold_page(struct np_pages *pages, uint32_t number, uint32_t run, const uint8_t **ret,
+		     struct np_err *err)
 {
-	uint32_t number = level->child[level->next];
-	int rc = enter_page(pages, number, err);
+	int rc;
 
-	if (rc < 0)
-		return rc;
 	if (!np_window_has(pages->window, number)) {
 		struct np_window_piece *held = NP_STEAL(pages->window);
 
-		rc = np_windows_hold(&pages->reader, held, number, run_of(level), &pages->window,
-				     err);
+		rc = np_windows_hold(&pages->reader, held, number, run, &pages->window, err);
 		/* The file was longer when the scan began. */
 		if (rc == NP_E_NOTFOUND)
 			return np_pages_damaged(pages, err);
@@ -116,6 +113,15 @@ static int get_child(struct np_pages *pages, const struct np_pages_level *level,
 	}
 	*ret = np_window_page(&pages->reader, pages->window, number);
 	return NP_OK;
+}
+
+static int get_child(struct np_pages *pages, const struct np_pages_level *level,
+		     const uint8_t **ret, struct np_err *err)
+{
+	uint32_t number = level->child[level->next];
+	int rc = enter_page(pages, number, err);
+
+	return rc < 0 ? rc : hold_page(pages, number, run_of(level), ret, err);
 }
 
 int np_pages_overflow(struct np_pages *pages, uint32_t number, const uint8_t **ret,
@@ -167,9 +173,9 @@ static int push_level(struct np_pages *pages, const uint8_t *page, struct np_err
 	uint32_t cells;
 	int rc;
 
-	if (pages->depth == NP_PAGES_DEPTH || !cell_count(pages, page, &cells))
+	if (pages->at.depth == NP_PAGES_DEPTH || !cell_count(pages, page, &cells))
 		return np_pages_damaged(pages, err);
-	level = &pages->level[pages->depth];
+	level = &pages->at.level[pages->at.depth];
 	rc = reserve_children(level, (size_t)cells + 1, err);
 	if (rc < 0)
 		return rc;
@@ -183,7 +189,7 @@ static int push_level(struct np_pages *pages, const uint8_t *page, struct np_err
 	level->child[cells] = np_be32(page + 8);
 	level->count = (size_t)cells + 1;
 	level->next = 0;
-	pages->depth++;
+	pages->at.depth++;
 	return NP_OK;
 }
 
@@ -194,8 +200,8 @@ static int enter_leaf(struct np_pages *pages, const uint8_t *page, struct np_err
 	if (!cell_count(pages, page, &cells))
 		return np_pages_damaged(pages, err);
 	pages->leaf = page;
-	pages->cells = cells;
-	pages->cell = 0;
+	pages->at.cells = cells;
+	pages->at.cell = 0;
 	return NP_OK;
 }
 
@@ -221,12 +227,12 @@ static int enter_child(struct np_pages *pages, struct np_pages_level *level, str
 /* Go on to a leaf that has cells left, or to the end, where there is no level left. */
 static int advance(struct np_pages *pages, struct np_err *err)
 {
-	while (pages->depth > 0 && pages->cell == pages->cells) {
-		struct np_pages_level *level = &pages->level[pages->depth - 1];
+	while (pages->at.depth > 0 && pages->at.cell == pages->at.cells) {
+		struct np_pages_level *level = &pages->at.level[pages->at.depth - 1];
 		int rc;
 
 		if (level->next == level->count) {
-			pages->depth--;
+			pages->at.depth--;
 			continue;
 		}
 		rc = enter_child(pages, level, err);
@@ -244,18 +250,51 @@ static int cells_ahead(struct np_pages *pages, size_t most, size_t *ret, struct 
 
 	if (rc < 0)
 		return rc;
-	count = pages->cells - pages->cell;
+	count = pages->at.cells - pages->at.cell;
 	if (count == 0)
 		pages->scan->ended = true;
 	*ret = count < most ? count : most;
 	return NP_OK;
 }
 
+static int copy_place(struct np_pages_place *to, const struct np_pages_place *from,
+		      struct np_err *err)
+{
+	for (size_t i = 0; i < from->depth; i++) {
+		const struct np_pages_level *level = &from->level[i];
+		int rc = reserve_children(&to->level[i], level->count, err);
+
+		if (rc < 0)
+			return rc;
+		memcpy(to->level[i].child, level->child, level->count * sizeof(*level->child));
+		to->level[i].count = level->count;
+		to->level[i].next = level->next;
+	}
+	to->depth = from->depth;
+	to->cells = from->cells;
+	to->cell = from->cell;
+	return NP_OK;
+}
+
+int np_pages_follow(struct np_pages *pages, const struct np_pages *leader, struct np_err *err)
+{
+	const struct np_pages_level *level;
+	int rc = copy_place(&pages->at, &leader->before, err);
+
+	if (rc < 0 || pages->at.cell == pages->at.cells)
+		return rc;
+	/* In the middle of a leaf, which counts as visited only where the walk comes to it. */
+	level = &pages->at.level[pages->at.depth - 1];
+	return hold_page(pages, level->child[level->next - 1], 1, &pages->leaf, err);
+}
+
 int np_pages_next(struct np_pages *pages, size_t *rows, struct np_err *err)
 {
-	int rc;
+	int rc = copy_place(&pages->before, &pages->at, err);
 
 	*rows = 0;
+	if (rc < 0)
+		return rc;
 	while (*rows < NP_SCAN_ROWS) {
 		size_t count;
 
@@ -277,10 +316,10 @@ size_t np_pages_about(const struct np_pages *pages)
 {
 	uint64_t leaves = 1;
 
-	for (size_t i = 0; i < pages->depth && leaves < pages->reader.page_count; i++)
-		leaves *= pages->level[i].count;
+	for (size_t i = 0; i < pages->at.depth && leaves < pages->reader.page_count; i++)
+		leaves *= pages->at.level[i].count;
 	return (leaves < pages->reader.page_count ? leaves : pages->reader.page_count) *
-	       pages->cells;
+	       pages->at.cells;
 }
 
 int np_pages_skip(struct np_pages *pages, size_t rows, struct np_err *err)
@@ -293,7 +332,7 @@ int np_pages_skip(struct np_pages *pages, size_t rows, struct np_err *err)
 			return rc;
 		if (count == 0)
 			break;
-		pages->cell += (uint32_t)count;
+		pages->at.cell += (uint32_t)count;
 		rows -= count;
 	}
 	return NP_OK;
@@ -346,9 +385,9 @@ static int enter_root(struct np_pages *pages, uint32_t root, struct np_err *err)
 		return rc;
 	if (type != PAGE_LEAF && type != PAGE_INTERIOR)
 		return NP_E_NOTFOUND;
-	pages->level[0].child[0] = root;
-	pages->level[0].count = 1;
-	pages->depth = 1;
+	pages->at.level[0].child[0] = root;
+	pages->at.level[0].count = 1;
+	pages->at.depth = 1;
 	return NP_OK;
 }
 
@@ -390,7 +429,7 @@ int np_pages_open(struct np_scan *scan, uint32_t root, struct np_pages **ret, st
 	pages->spill = NP_BUF_INIT;
 	rc = open_file(pages, err);
 	if (rc == NP_OK)
-		rc = reserve_children(&pages->level[0], 1, err);
+		rc = reserve_children(&pages->at.level[0], 1, err);
 	if (rc == NP_OK)
 		rc = enter_root(pages, root, err);
 	if (rc < 0)
@@ -408,8 +447,10 @@ void np_pages_close(struct np_pages *pages)
 	np_windows_leave(&pages->reader);
 	if (pages->reader.fd >= 0)
 		(void)close(pages->reader.fd);
-	for (size_t i = 0; i < NP_PAGES_DEPTH; i++)
-		free(pages->level[i].child);
+	for (size_t i = 0; i < NP_PAGES_DEPTH; i++) {
+		free(pages->at.level[i].child);
+		free(pages->before.level[i].child);
+	}
 	free(pages->overflow);
 	np_buf_release(&pages->spill);
 	free(pages);

@@ -85,6 +85,14 @@ struct np_layout {
 	struct np_layout_value value[NP_SCAN_COLUMNS];
 };
 
+/* Where a walk over the tree is. */
+struct np_pages_place {
+	struct np_pages_level level[NP_PAGES_DEPTH];
+	size_t depth;
+	uint32_t cells; /* of the leaf */
+	uint32_t cell;  /* the next one */
+};
+
 struct np_pages {
 	struct np_window_reader reader; /* the first: what others want to know of is this */
 	struct np_scan *scan;
@@ -92,12 +100,9 @@ struct np_pages {
 	uint32_t budget; /* pages that may still be visited: a sound tree has none twice */
 	struct np_window_piece *window; /* that is held, with the leaf; NULL before the first */
 
-	struct np_pages_level level[NP_PAGES_DEPTH];
-	size_t depth;
-
-	const uint8_t *leaf; /* in the window */
-	uint32_t cells;
-	uint32_t cell; /* the next one */
+	struct np_pages_place at;
+	struct np_pages_place before; /* the last batch */
+	const uint8_t *leaf;          /* in the window */
 
 	uint8_t *overflow;   /* a page of a payload that does not fit on its leaf */
 	struct np_buf spill; /* such a payload, as far as it has been read */

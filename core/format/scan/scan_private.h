@@ -42,6 +42,8 @@ struct np_scan {
 	struct np_db *db;
 	size_t count;
 	bool ended;
+	size_t passed; /* rows that were read or left out */
+	size_t before; /* of them before those of the last batch */
 	struct np_scan_slot slot[NP_SCAN_COLUMNS];
 	/* Texts of the batch: the buffer moves as it grows, so pointers are set at its end. */
 	struct np_buf texts;
@@ -86,5 +88,9 @@ void np_pages_close(struct np_pages *pages);
 int np_pages_next(struct np_pages *pages, size_t *rows, struct np_err *err) NP_MUST_USE;
 size_t np_pages_about(const struct np_pages *pages);
 int np_pages_skip(struct np_pages *pages, size_t rows, struct np_err *err) NP_MUST_USE;
+
+/* Go to where the last batch of `leader` begins. */
+int np_pages_follow(struct np_pages *pages, const struct np_pages *leader, struct np_err *err)
+	NP_MUST_USE;
 
 #endif /* NP_SCAN_PRIVATE_H */

@@ -159,13 +159,18 @@ static inline const uint8_t *get_padded_varint(const uint8_t *p, uint64_t *ret)
 	return p + 1;
 }
 
-static inline int64_t load_value(const uint8_t *record, const struct np_layout_value *value)
+static inline int64_t load_shifted(const uint8_t *at, uint32_t shift)
 {
 	uint64_t bytes;
 
-	memcpy(&bytes, record + value->offset, sizeof(bytes));
+	memcpy(&bytes, at, sizeof(bytes));
 	/* gcc and clang keep the sign of what they shift. */
-	return (((int64_t)be64toh(bytes) >> value->shift) & value->mask) | value->constant;
+	return (int64_t)be64toh(bytes) >> shift;
+}
+
+static inline int64_t load_value(const uint8_t *record, const struct np_layout_value *value)
+{
+	return (load_shifted(record + value->offset, value->shift) & value->mask) | value->constant;
 }
 
 static void put_odd(const struct np_pages *pages, const struct np_layout *layout,
@@ -189,6 +194,7 @@ static void put_odd(const struct np_pages *pages, const struct np_layout *layout
 
 /* Cells that follow each other and are laid out alike are decoded together, column by column. */
 #define RUN_CELLS 128
+#define TOGETHER  ((size_t)4)
 
 struct run {
 	const struct np_layout *layout;
@@ -210,12 +216,8 @@ static inline uint64_t join_varint(uint64_t bytes)
 	return (bytes & UINT64_C(0x0fffffff00000000)) >> 4 | (bytes & UINT64_C(0x000000000fffffff));
 }
 
-/*
- * What is in front of a record: its size, mostly of one byte, and the rowid, mostly of up to 8.
- * NULL: it is not asked for.
- */
-__attribute__((always_inline)) static inline const uint8_t *
-pass_sizes(const uint8_t *cell, uint64_t *size, int64_t *rowid)
+/* What is in front of a record: its size, mostly of one byte, and the rowid, mostly of up to 8. */
+static const uint8_t *pass_sizes(const uint8_t *cell, uint64_t *size, int64_t *rowid)
 {
 	uint64_t bytes;
 	unsigned shift;
@@ -226,16 +228,56 @@ pass_sizes(const uint8_t *cell, uint64_t *size, int64_t *rowid)
 		uint64_t value;
 
 		cell = get_padded_varint(get_padded_varint(cell, size), &value);
-		if (rowid)
-			*rowid = (int64_t)value;
+		*rowid = (int64_t)value;
 		return cell;
 	}
 	/* Bits behind the highest that is not set, which is that of the last byte. */
 	shift = 56 - ((unsigned)__builtin_clzll(~bytes & GOES_ON) & ~7U);
 	*size = cell[0];
-	if (rowid)
-		*rowid = (int64_t)join_varint(bytes >> shift);
+	*rowid = (int64_t)join_varint(bytes >> shift);
 	return cell + 1 + 8 - shift / 8;
+}
+
+/* The first cell of a run says how they are laid out; false if it is not for the fast way. */
+static bool begin_run(struct np_pages *pages, const uint8_t *cell, struct run *run)
+{
+	const uint8_t *end = pages->leaf + pages->usable;
+	const struct np_layout *layout;
+	const uint8_t *record;
+	uint64_t size;
+
+	record = pass_sizes(cell, &size, &run->rowid[0]);
+	if (record >= end || size > (size_t)(end - record) || size > pages->usable - 35)
+		return false;
+	layout = find_layout(pages, record);
+	if (!layout->usable || layout->size > size)
+		return false;
+	run->layout = layout;
+	run->record[0] = record;
+	return true;
+}
+
+/* What is in front of a record, its size of one byte or two and the rowid, in the first cells. */
+struct front {
+	uint32_t bytes;
+	uint32_t size_bytes;
+	uint64_t mask; /* of the bits that say which varints go on */
+	uint64_t bits; /* what they are */
+};
+
+/* False for one that is rare, and has no others like it. */
+static bool find_front(const uint8_t *cell, const uint8_t *record, struct front *ret)
+{
+	uint64_t word;
+
+	ret->bytes = (uint32_t)(record - cell);
+	if (ret->bytes > sizeof(word) || (cell[0] >= 0x80 && cell[1] >= 0x80))
+		return false;
+	ret->size_bytes = cell[0] < 0x80 ? 1 : 2;
+	memcpy(&word, cell, sizeof(word));
+	ret->mask = GOES_ON & UINT64_MAX >> (64 - 8 * ret->bytes);
+	ret->bits = le64toh(word) & ret->mask;
+	return true;
 }
 
 /* As many of the next cells as are alike; none if the first is not for the fast way, or damaged. */
@@ -245,33 +287,57 @@ __attribute__((always_inline)) static inline void find_run_with(struct np_pages 
 								struct run *run)
 {
 	const uint8_t *leaf = pages->leaf;
-	const uint8_t *end = leaf + pages->usable;
-	uint32_t first = 8 + 2 * pages->cells;
-	uint32_t last = pages->usable - 4;
-	uint32_t most = pages->usable - 35;
-	const struct np_layout *layout = NULL;
+	const uint32_t usable = pages->usable;
+	const uint32_t first = 8 + 2 * pages->at.cells;
+	const uint32_t room = usable - 4 - first;
+	const uint64_t mask = pages->header_mask[0];
+	const bool is_long = pages->header_words > 1;
+	uint32_t at = np_be16(pointers);
+	struct front front;
+	uint64_t header;
+	uint32_t least;
 	size_t done;
 
+	run->count = 0;
+	if (at - first > room || !begin_run(pages, leaf + at, run))
+		return;
+	run->count = 1;
+	if (!find_front(leaf + at, run->record[0], &front))
+		return;
 	count = count < RUN_CELLS ? count : RUN_CELLS;
-	for (done = 0; done < count; done++) {
-		uint32_t at = np_be16(pointers + 2 * done);
+	header = run->layout->header[0];
+	least = run->layout->size;
+	for (done = 1; done < count; done++) {
 		const uint8_t *record;
-		uint64_t size;
+		uint64_t word;
+		uint32_t size;
 
-		if (at < first || at > last)
+		at = np_be16(pointers + 2 * done);
+		if (at - first > room)
 			break;
-		record = pass_sizes(leaf + at, &size, rowids ? &run->rowid[done] : NULL);
-		if (record >= end || size > (size_t)(end - record) || size > most)
+		memcpy(&word, leaf + at, sizeof(word));
+		word = le64toh(word);
+		if ((word & front.mask) != front.bits)
 			break;
-		if (!layout)
-			layout = find_layout(pages, record);
-		else if (!has_header(pages, layout, record))
+		size = word & 0x7f;
+		if (front.size_bytes > 1) {
+			size = size << 7 | (word >> 8 & 0x7f);
+			if (size > usable - 35)
+				break;
+		}
+		if (size < least || at + front.bytes + size > usable)
 			break;
-		if (!layout->usable || layout->size > size)
+		record = leaf + at + front.bytes;
+		memcpy(&word, record, sizeof(word));
+		if ((word & mask) != header || (is_long && !has_header(pages, run->layout, record)))
 			break;
 		run->record[done] = record;
+		if (rowids) {
+			memcpy(&word, leaf + at + front.size_bytes, sizeof(word));
+			run->rowid[done] = (int64_t)join_varint(
+				be64toh(word) >> (64 - 8 * (front.bytes - front.size_bytes)));
+		}
 	}
-	run->layout = layout;
 	run->count = done;
 }
 
@@ -289,18 +355,20 @@ static void put_column(int64_t *target, const struct run *run, const struct np_l
 	const uint32_t offset = value->offset;
 	const uint32_t shift = value->shift;
 	const int64_t constant = value->constant;
+	size_t i = 0;
 
 	if (value->mask == 0) {
-		for (size_t i = 0; i < run->count; i++)
+		for (; i < run->count; i++)
 			target[i] = constant;
 		return;
 	}
-	for (size_t i = 0; i < run->count; i++) {
-		uint64_t bytes;
-
-		memcpy(&bytes, run->record[i] + offset, sizeof(bytes));
-		target[i] = (int64_t)be64toh(bytes) >> shift;
+	/* Several at a time: to count them costs half as much as to load one. */
+	for (; i + TOGETHER <= run->count; i += TOGETHER) {
+		for (size_t j = 0; j < TOGETHER; j++)
+			target[i + j] = load_shifted(run->record[i + j] + offset, shift);
 	}
+	for (; i < run->count; i++)
+		target[i] = load_shifted(run->record[i] + offset, shift);
 }
 
 static void put_run(const struct np_pages *pages, const struct run *run, size_t row)
@@ -724,7 +792,7 @@ static int decode_any(struct np_pages *pages, const uint8_t *cell, size_t row, s
 int np_record_decode(struct np_pages *pages, size_t row, size_t count, struct np_err *err)
 {
 	const uint8_t *pointers = pages->leaf + 8;
-	uint32_t first = 8 + 2 * pages->cells;
+	uint32_t first = 8 + 2 * pages->at.cells;
 	uint32_t last = pages->usable - 4;
 	size_t done = 0;
 
@@ -732,11 +800,11 @@ int np_record_decode(struct np_pages *pages, size_t row, size_t count, struct np
 		uint32_t at;
 		int rc;
 
-		done += layouts_decode(pages, row + done, pages->cell + (uint32_t)done,
+		done += layouts_decode(pages, row + done, pages->at.cell + (uint32_t)done,
 				       count - done);
 		if (done == count)
 			break;
-		at = np_be16(pointers + 2 * (pages->cell + done));
+		at = np_be16(pointers + 2 * (pages->at.cell + done));
 		if (at < first || at > last)
 			return np_pages_damaged(pages, err);
 		rc = decode_any(pages, pages->leaf + at, row + done, err);
@@ -744,7 +812,7 @@ int np_record_decode(struct np_pages *pages, size_t row, size_t count, struct np
 			return rc;
 		done++;
 	}
-	pages->cell += (uint32_t)count;
+	pages->at.cell += (uint32_t)count;
 	return NP_OK;
 }
 

@@ -302,8 +302,7 @@ static int pass_cuts(struct np_activity_builder *build, np_ns now)
 	return last > begin ? cut_segment(build, last) : NP_OK;
 }
 
-/* [from, to) belongs to the leaf; calls come in the order of time and leave no gap. */
-static int activity_give(struct np_activity_builder *build, np_ns from, np_ns to, np_leaf leaf)
+static int give_over_cuts(struct np_activity_builder *build, np_ns from, np_ns to, np_leaf leaf)
 {
 	int rc = NP_OK;
 
@@ -318,6 +317,18 @@ static int activity_give(struct np_activity_builder *build, np_ns from, np_ns to
 		from = until;
 	}
 	return rc;
+}
+
+/* [from, to) belongs to the leaf; calls come in the order of time and leave no gap. */
+static inline int activity_give(struct np_activity_builder *build, np_ns from, np_ns to,
+				np_leaf leaf)
+{
+	if (from >= to)
+		return NP_OK;
+	/* Cuts are far from each other. */
+	if (build->next_cut == build->cuts.count || build->cuts.item[build->next_cut] >= to)
+		return add_share(build, leaf, to - from);
+	return give_over_cuts(build, from, to, leaf);
 }
 
 /* The piece of a layer that runs at `now`, or the next one; NULL when none is known. */
@@ -548,7 +559,8 @@ static int by_start(const void *left, const void *right)
 void np_activity_sort(struct np_activity_task *tasks, size_t count)
 {
 	for (size_t i = 1; i < count; i++) {
-		if (by_start(&tasks[i - 1], &tasks[i]) > 0) {
+		if (tasks[i - 1].start >= tasks[i].start &&
+		    by_start(&tasks[i - 1], &tasks[i]) > 0) {
 			qsort(tasks, count, sizeof(*tasks), by_start);
 			return;
 		}
@@ -624,10 +636,10 @@ static int give_free(struct np_activity_builder *build, np_ns from, np_ns to,
 
 	if (launched == NP_UNKNOWN)
 		return activity_give(build, from, to, np_leaf_make(NP_LEAF_FREE_UNKNOWN, 0));
-	if (launched < from)
-		launched = from;
 	if (launched > to)
 		launched = to;
+	if (launched <= from)
+		return activity_give(build, from, to, np_leaf_make(NP_LEAF_FREE_OTHER, 0));
 	rc = give_host(build, from, launched);
 	return rc < 0 ? rc
 		      : activity_give(build, launched, to, np_leaf_make(NP_LEAF_FREE_OTHER, 0));

@@ -73,11 +73,12 @@ static bool is_no_value(const struct vendor_table *table, size_t column, int64_t
 /* Most columns have no such value at all. */
 static bool has_outside(const int64_t *value, size_t rows, int64_t most)
 {
-	size_t outside = 0;
+	uint64_t outside = 0;
 
+	/* The highest bit of one or the other, from 0 to most of neither. */
 	for (size_t row = 0; row < rows; row++)
-		outside += (uint64_t)value[row] > (uint64_t)most;
-	return outside > 0;
+		outside |= (uint64_t)value[row] | ((uint64_t)most - (uint64_t)value[row]);
+	return outside >> 63;
 }
 
 size_t vendor_impossible(const struct vendor_pick *pick, const struct np_scan *scan,

@@ -27,6 +27,7 @@
 static int capture_launches_begin(struct capture *capture)
 {
 	capture->highest = INT64_MIN;
+	capture->highest_asked = INT64_MIN;
 	capture->launches[0].index = np_idmap_new();
 	if (!capture->launches[0].index)
 		return NP_E_NOMEM;
@@ -74,13 +75,24 @@ static int let_go(struct capture *capture)
 	return rc;
 }
 
-/* The launch of a connection, added if it is new; NULL when out of memory. */
-static struct capture_launch *place(struct capture *capture, int64_t connection)
+static struct capture_launch *new_launch(struct capture_launches *young, int64_t connection)
+{
+	struct capture_launch *launch = &young->list.item[young->list.count++];
+
+	*launch = (struct capture_launch){ .connection = connection,
+					   .end = NP_UNKNOWN,
+					   .step = NP_NO_STEP };
+	return launch;
+}
+
+/* Any that may be known, or was asked for, or has no room. */
+static struct capture_launch *place_any(struct capture *capture, int64_t connection)
 {
 	struct capture_launches *young = &capture->launches[0];
 	struct capture_launch *launch;
 
-	if (capture->in_parts && np_idset_has(capture->asked, connection))
+	if (capture->in_parts && connection <= capture->highest_asked &&
+	    np_idset_has(capture->asked, connection))
 		capture->unordered = true;
 	/* Mostly they come in order, a few of one connection behind each other. */
 	if (young->list.count > 0 &&
@@ -97,14 +109,29 @@ static struct capture_launch *place(struct capture *capture, int64_t connection)
 		capture->highest = connection;
 	if (capture->in_parts && young->list.count >= GENERATION && let_go(capture) < 0)
 		return NULL;
-	launch = np_vec_add(&young->list, capture->err);
-	if (!launch || np_idmap_set(young->index, connection, (uint32_t)(young->list.count - 1),
-				    capture->err) < 0)
+	if (np_vec_reserve(&young->list, 1, capture->err) < 0 ||
+	    np_idmap_set(young->index, connection, (uint32_t)young->list.count, capture->err) < 0)
 		return NULL;
-	*launch = (struct capture_launch){ .connection = connection,
-					   .end = NP_UNKNOWN,
-					   .step = NP_NO_STEP };
-	return launch;
+	return new_launch(young, connection);
+}
+
+/* The launch of a connection, added if it is new; NULL when out of memory. */
+static inline struct capture_launch *place(struct capture *capture, int64_t connection)
+{
+	struct capture_launches *young = &capture->launches[0];
+	size_t room = young->list.capacity < GENERATION ? young->list.capacity : GENERATION;
+	uint32_t *at;
+
+	/* Mostly they come in order, and before anyone asks. */
+	if (connection <= capture->highest || connection <= capture->highest_asked ||
+	    young->list.count >= room)
+		return place_any(capture, connection);
+	at = np_idmap_at(young->index, connection);
+	if (!at)
+		return place_any(capture, connection);
+	capture->highest = connection;
+	*at = (uint32_t)young->list.count;
+	return new_launch(young, connection);
 }
 
 int capture_launch(struct capture *capture, int64_t connection, np_ns start, np_ns end)
@@ -146,6 +173,8 @@ static int capture_ask(struct capture *capture, int64_t connection)
 {
 	if (!capture->in_parts || connection == NP_UNKNOWN)
 		return NP_OK;
+	if (connection > capture->highest_asked)
+		capture->highest_asked = connection;
 	return np_idset_add(capture->asked, connection, capture->err);
 }
 
@@ -378,7 +407,7 @@ int capture_sort_steps(struct capture *capture)
 	return rc;
 }
 
-uint32_t capture_host_step(const struct capture *capture, np_ns start, np_ns end)
+uint32_t capture_host_step(struct capture *capture, np_ns start, np_ns end)
 {
 	const struct np_step *steps = capture->rank->steps.item;
 	size_t low = 0;
@@ -389,6 +418,10 @@ uint32_t capture_host_step(const struct capture *capture, np_ns start, np_ns end
 	/* The pseudo step holds every call. */
 	if (steps[0].id == NP_STR_NONE)
 		return 0;
+	/* Mostly that of the call before. */
+	if (capture->near_step < high && steps[capture->near_step].host_begin <= start &&
+	    (capture->near_step + 1 == high || steps[capture->near_step + 1].host_begin > start))
+		low = high = capture->near_step + 1;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
@@ -397,6 +430,7 @@ uint32_t capture_host_step(const struct capture *capture, np_ns start, np_ns end
 		else
 			high = middle;
 	}
+	capture->near_step = low > 0 ? low - 1 : 0;
 	if (low == 0 || end > steps[low - 1].host_end)
 		return NP_NO_STEP;
 	return (uint32_t)(low - 1);
@@ -518,19 +552,21 @@ int capture_add_task(struct capture *capture, const struct capture_row *row, uin
 		capture->impossible_times++;
 		return NP_OK;
 	}
-	task = np_vec_add(&capture->tasks, capture->err);
-	if (!task)
+	if (np_vec_reserve(&capture->tasks, 1, capture->err) < 0)
 		return NP_E_NOMEM;
+	*ret_index = (uint32_t)capture->tasks.count;
+	task = &capture->tasks.item[capture->tasks.count++];
 	capture->task_count++;
-	task->start = row->start;
-	task->end = row->end;
-	task->connection = row->connection;
-	task->key = row->key;
-	task->stream = small_number(row->stream);
-	task->id = small_number(row->id);
-	task->class = (uint8_t)row->class;
-	task->memory = row->memory;
-	*ret_index = (uint32_t)(capture->tasks.count - 1);
+	*task = (struct capture_task){
+		.start = row->start,
+		.end = row->end,
+		.connection = row->connection,
+		.key = row->key,
+		.stream = small_number(row->stream),
+		.id = small_number(row->id),
+		.class = (uint8_t)row->class,
+		.memory = row->memory,
+	};
 	launch = calls_of(capture, row->connection);
 	widen_by_launch(capture, launch, row->start, row->end);
 	rc = capture->in_parts ? resolve(capture, launch, task) : NP_OK;

@@ -153,6 +153,8 @@ struct capture {
 	struct np_idset *asked;    /* connections of tasks and operators */
 	struct np_idset *let_go;   /* connections whose launch is forgotten */
 	int64_t highest;           /* connection of all calls */
+	int64_t highest_asked;     /* likewise of `asked` */
+	size_t near_step;          /* of the last call that was looked for */
 
 	/* Oddities, reported once at the end. */
 	size_t impossible_times;
@@ -244,7 +246,7 @@ int capture_add_shape(struct capture *capture, np_ns start, np_str type, const c
 		      size_t length) NP_MUST_USE;
 
 /* The step whose host window holds [start, end]; NP_NO_STEP for none. */
-uint32_t capture_host_step(const struct capture *capture, np_ns start, np_ns end);
+uint32_t capture_host_step(struct capture *capture, np_ns start, np_ns end);
 
 /*
  * Add a task; times that are impossible are counted and the task is left out,

@@ -123,11 +123,12 @@ static void capture_sort_tasks(struct capture *capture)
 	size_t moves = capture->tasks.count * MOVES_EACH;
 
 	for (size_t i = 1; i < capture->tasks.count; i++) {
-		struct capture_task task = tasks[i];
+		struct capture_task task;
 		size_t to = i;
 
-		if (by_device_and_start(&tasks[i - 1], &task) <= 0)
+		if (by_device_and_start(&tasks[i - 1], &tasks[i]) <= 0)
 			continue;
+		task = tasks[i];
 		while (to > 0 && moves > 0 && by_device_and_start(&tasks[to - 1], &task) > 0) {
 			tasks[to] = tasks[to - 1];
 			to--;

@@ -274,17 +274,41 @@ static bool loads_data(const struct rank_db *load, const struct np_batch *names,
 	return rank_db_loads_data(load, names->column[TORCH_NAME].integer[row]);
 }
 
-static int take_loading(struct rank_db *load, const struct np_batch *names, struct np_scan *times)
+/* Names that are there and load nothing, by their last bits: few are in nearly all rows. */
+#define OTHER_NAMES 256U
+
+struct other_names {
+	int64_t id[OTHER_NAMES]; /* NP_UNKNOWN for none */
+};
+
+/* The first row whose name loads data, or the number of rows; names that are missing count. */
+static size_t first_loading(struct rank_db *load, const struct np_batch *names,
+			    struct other_names *others)
+{
+	size_t first = names->rows;
+
+	for (size_t i = 0; i < names->rows; i++) {
+		int64_t name = names->column[TORCH_NAME].integer[i];
+		int64_t *other = &others->id[(uint64_t)name % OTHER_NAMES];
+
+		if (*other == name && name != NP_UNKNOWN)
+			continue;
+		if (np_idmap_get(load->text_index, name) == NP_IDMAP_NONE)
+			miss(load, name);
+		else if (!rank_db_loads_data(load, name))
+			*other = name;
+		if (first == names->rows && rank_db_loads_data(load, name))
+			first = i;
+	}
+	return first;
+}
+
+static int take_loading(struct rank_db *load, const struct np_batch *names, size_t first,
+			struct np_scan *times)
 {
 	struct np_batch batch;
-	size_t first = 0;
-	int rc;
+	int rc = np_scan_next(times, &batch, load->err);
 
-	while (first < names->rows && !loads_data(load, names, first))
-		first++;
-	if (first == names->rows)
-		return np_scan_skip(times, names->rows, load->err);
-	rc = np_scan_next(times, &batch, load->err);
 	for (size_t i = first; rc == NP_OK && i < names->rows && i < batch.rows; i++) {
 		if (!loads_data(load, names, i))
 			continue;
@@ -312,9 +336,13 @@ int rank_db_read_loading(struct rank_db *load)
 	};
 	NP_CLEANUP(np_scan_closep) struct np_scan *names = NULL;
 	NP_CLEANUP(np_scan_closep) struct np_scan *times = NULL;
+	struct other_names others;
 	struct np_batch batch;
+	size_t first;
 	int rc;
 
+	for (size_t i = 0; i < OTHER_NAMES; i++)
+		others.id[i] = NP_UNKNOWN;
 	if (!load->loaders || !np_db_has_table(load->db, vendor_pytorch_api.name))
 		return NP_OK;
 	rc = vendor_scan_open(load->db, &of_names, &names, load->err);
@@ -326,13 +354,12 @@ int rank_db_read_loading(struct rank_db *load)
 			rank_db_look(load, &of_names, names, &batch);
 		if (rc < 0 || batch.rows == 0)
 			break;
-		for (size_t i = 0; i < batch.rows; i++) {
-			int64_t name = batch.column[TORCH_NAME].integer[i];
-
-			if (np_idmap_get(load->text_index, name) == NP_IDMAP_NONE)
-				miss(load, name);
-		}
-		rc = take_loading(load, &batch, times);
+		first = first_loading(load, &batch, &others);
+		if (first == batch.rows)
+			continue;
+		rc = np_scan_follow(times, names, load->err);
+		if (rc == NP_OK)
+			rc = take_loading(load, &batch, first, times);
 	}
 	return rank_db_try(load, &vendor_pytorch_api, rc);
 }

@@ -208,6 +208,7 @@ static int take_task(struct rank_db *load, const struct np_batch *batch, size_t 
 		.key = batch->column[TASK_ID].integer[row],
 	};
 	uint32_t index = NP_IDMAP_NONE;
+	bool time_ok;
 	int rc = class_of(load, batch->column[TASK_TYPE].integer[row], &task);
 
 	/* They only decide between kernels that begin at the same time. */
@@ -215,11 +216,12 @@ static int take_task(struct rank_db *load, const struct np_batch *batch, size_t 
 		task.stream = batch->column[TASK_STREAM].integer[row];
 		task.id = batch->column[TASK_NUMBER].integer[row];
 	}
-	if (!rank_db_time_ok(load, task.start, task.end))
+	time_ok = rank_db_time_ok(load, task.start, task.end);
+	if (!time_ok)
 		task.end = NP_UNKNOWN;
 	if (rc == NP_OK)
 		rc = rank_db_read_calls(load, task.connection, task.start);
-	if (vendor_time_ok(task.start, task.end)) {
+	if (time_ok) {
 		if (task.start < load->earliest)
 			load->earliest = task.start;
 		if (task.start > load->latest)
@@ -424,7 +426,8 @@ int rank_db_read_kernels(struct rank_db *load)
 		struct capture_task *task;
 		bool waits;
 
-		rc = rank_db_fill(load, table);
+		if (table->row == table->batch.rows)
+			rc = rank_db_fill(load, table);
 		if (rc < 0 || table->done)
 			break;
 		kernel = (struct rank_db_kernel){ column[KERNEL_TASK].integer[table->row],

@@ -509,6 +509,51 @@ static void rows_can_be_left_out_by_either_engine(void **state)
 	}
 }
 
+/* Rows 1 to 5000 are five batches; of a leader that reads all of them two are followed. */
+static void a_scan_follows_another_to_its_last_batch(void **state)
+{
+	static const char *const kinds[] = { "CREATE TABLE t(a INTEGER, b TEXT);",
+					     "CREATE TABLE t(a INT PRIMARY KEY, b) WITHOUT ROWID;",
+					     "CREATE TABLE t(a INTEGER, b TEXT DEFAULT 'no');" };
+	static const struct np_scan_column b_integer[] = { { "b", NP_SCAN_INTEGER, NP_REQUIRED } };
+
+	(void)state;
+	for (size_t i = 0; i < NP_COUNT(kinds); i++) {
+		struct np_err err = NP_ERR_INIT;
+		struct np_scan *follower = NULL;
+		struct np_batch batch;
+		struct scanning it;
+		char sql[512];
+
+		(void)snprintf(
+			sql, sizeof(sql),
+			"DROP TABLE IF EXISTS t; %s WITH RECURSIVE n(i) AS (SELECT 1 UNION"
+			" ALL SELECT i + 1 FROM n WHERE i < 5000) INSERT INTO t SELECT i, i * 2"
+			" FROM n",
+			kinds[i]);
+		it = BEGIN(sql, a_integer);
+		assert_ok(np_scan_open(it.db, "t", b_integer, 1, &follower, &err), err);
+		for (int64_t first = 1; first <= 5000; first += NP_SCAN_ROWS) {
+			bool last = first + NP_SCAN_ROWS > 5000;
+
+			assert_int_equal(next(&it), last ? 904 : NP_SCAN_ROWS);
+			assert_int_equal(it.batch.column[0].integer[0], first);
+			if (first != 1 + 2 * NP_SCAN_ROWS && !last)
+				continue;
+			assert_ok(np_scan_follow(follower, it.scan, &err), err);
+			assert_ok(np_scan_next(follower, &batch, &err), err);
+			assert_int_equal(batch.rows, it.batch.rows);
+			for (size_t row = 0; row < batch.rows; row++)
+				assert_int_equal(batch.column[0].integer[row],
+						 2 * it.batch.column[0].integer[row]);
+		}
+		assert_ok(np_scan_next(follower, &batch, &err), err);
+		assert_int_equal(batch.rows, 0);
+		np_scan_close(follower);
+		finish(&it);
+	}
+}
+
 /* Texts and reals stand before the number that is asked for. */
 static void numbers_behind_texts_that_nobody_wants_are_read(void **state)
 {
@@ -1522,6 +1567,7 @@ int main(void)
 		with_fixture(an_empty_table_ends_at_once),
 		with_fixture(batches_are_full_until_the_last),
 		with_fixture(rows_can_be_left_out_by_either_engine),
+		with_fixture(a_scan_follows_another_to_its_last_batch),
 		with_fixture(numbers_behind_texts_that_nobody_wants_are_read),
 		with_fixture(a_table_of_exactly_one_batch_ends_after_it),
 		with_fixture(added_columns_have_their_default_in_older_rows),
