@@ -100,10 +100,10 @@ int np_spans_add(struct np_spans *set, np_ns begin, np_ns end, struct np_err *er
 	struct np_span span = { .begin = begin, .end = end };
 	int rc;
 
-	/* Most come in order, each behind the one before. */
-	if (set->count > 0 && set->count < set->capacity && begin > set->item[set->count - 1].end &&
-	    end > begin && end <= NP_NS_MAX) {
-		set->item[set->count++] = span;
+	/* Most come in order, each behind the one before or reaching over its end. */
+	if (set->count > 0 && set->count < set->capacity && end > begin && end <= NP_NS_MAX &&
+	    is_in_order(set, begin)) {
+		set->count = append(set->item, set->count, span);
 		return NP_OK;
 	}
 	rc = check(begin, end, err);

@@ -166,19 +166,14 @@ static bool plain_number(const char *text, size_t length, int64_t *ret)
 	return true;
 }
 
-bool np_text_to_scaled(const char *text, size_t length, unsigned shift, int64_t *ret)
+static bool any_number(const char *text, size_t length, unsigned shift, int64_t *ret)
 {
-	const char *end;
+	const char *end = text + length;
 	uint64_t magnitude = 0;
 	const char *start;
 	bool negative;
 	bool point;
 
-	if (length == 0)
-		return false;
-	if (shift == 0 && plain_number(text, length, ret))
-		return true;
-	end = text + length;
 	while (text < end && is_space(*text))
 		text++;
 	while (text < end && is_space(end[-1]))
@@ -196,6 +191,15 @@ bool np_text_to_scaled(const char *text, size_t length, unsigned shift, int64_t 
 	if (text < end || text - start <= point)
 		return false;
 	return with_sign(magnitude, negative, ret);
+}
+
+bool np_text_to_scaled(const char *text, size_t length, unsigned shift, int64_t *ret)
+{
+	if (length == 0)
+		return false;
+	if (shift == 0 && plain_number(text, length, ret))
+		return true;
+	return any_number(text, length, shift, ret);
 }
 
 int64_t np_double_to_scaled(double value, double scale)

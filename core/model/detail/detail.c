@@ -14,15 +14,6 @@
 
 /* --- small things that all readers share ----------------------------------------------------- */
 
-bool detail_time_ok(struct detail_load *load, np_ns start, np_ns end)
-{
-	load->times++;
-	if (vendor_time_ok(start, end) && start >= load->session.begin && end <= load->session.end)
-		return true;
-	load->impossible_times++;
-	return false;
-}
-
 int detail_intern(struct detail_load *load, const char *text, size_t length, np_str *ret)
 {
 	return vendor_intern(load->detail->strings, text, length, ret, load->err);
@@ -86,17 +77,19 @@ enum np_call_level detail_call_level(const char *name, size_t length)
 
 struct np_kernel *detail_add_kernel(struct detail_load *load)
 {
-	struct np_kernel *kernel = np_vec_add(&load->detail->kernels, load->err);
+	struct np_kernel *kernel;
 
-	if (kernel)
-		*kernel = (struct np_kernel){ .wait = NP_UNKNOWN,
-					      .stream = NP_UNKNOWN,
-					      .task_id = NP_UNKNOWN,
-					      .connection = NP_UNKNOWN,
-					      .block_dim = NP_UNKNOWN,
-					      .mix_block_dim = NP_UNKNOWN,
-					      .step = NP_NO_STEP,
-					      .device = -1 };
+	if (np_vec_reserve(&load->detail->kernels, 1, load->err) < 0)
+		return NULL;
+	kernel = &load->detail->kernels.item[load->detail->kernels.count++];
+	*kernel = (struct np_kernel){ .wait = NP_UNKNOWN,
+				      .stream = NP_UNKNOWN,
+				      .task_id = NP_UNKNOWN,
+				      .connection = NP_UNKNOWN,
+				      .block_dim = NP_UNKNOWN,
+				      .mix_block_dim = NP_UNKNOWN,
+				      .step = NP_NO_STEP,
+				      .device = -1 };
 	return kernel;
 }
 
@@ -117,26 +110,30 @@ struct np_kernel *detail_add_kernel_of(struct detail_load *load, const struct np
 
 struct np_device_task *detail_add_task(struct detail_load *load)
 {
-	struct np_device_task *task = np_vec_add(&load->detail->tasks, load->err);
+	struct np_device_task *task;
 
-	if (task)
-		*task = (struct np_device_task){ .stream = NP_UNKNOWN,
-						 .task_id = NP_UNKNOWN,
-						 .connection = NP_UNKNOWN,
-						 .step = NP_NO_STEP,
-						 .device = -1 };
+	if (np_vec_reserve(&load->detail->tasks, 1, load->err) < 0)
+		return NULL;
+	task = &load->detail->tasks.item[load->detail->tasks.count++];
+	*task = (struct np_device_task){ .stream = NP_UNKNOWN,
+					 .task_id = NP_UNKNOWN,
+					 .connection = NP_UNKNOWN,
+					 .step = NP_NO_STEP,
+					 .device = -1 };
 	return task;
 }
 
 struct np_framework_call *detail_add_framework(struct detail_load *load)
 {
-	struct np_framework_call *call = np_vec_add(&load->detail->framework, load->err);
+	struct np_framework_call *call;
 
-	if (call)
-		*call = (struct np_framework_call){ .tid = NP_UNKNOWN,
-						    .sequence = NP_UNKNOWN,
-						    .fwd_thread = NP_UNKNOWN,
-						    .step = NP_NO_STEP };
+	if (np_vec_reserve(&load->detail->framework, 1, load->err) < 0)
+		return NULL;
+	call = &load->detail->framework.item[load->detail->framework.count++];
+	*call = (struct np_framework_call){ .tid = NP_UNKNOWN,
+					    .sequence = NP_UNKNOWN,
+					    .fwd_thread = NP_UNKNOWN,
+					    .step = NP_NO_STEP };
 	return call;
 }
 

@@ -85,22 +85,13 @@ static bool is_number(int64_t id)
 	return vendor_known(id) != NP_UNKNOWN && id != VENDOR_NO_ENUM && id != VENDOR_NO_ENUM + 1;
 }
 
-/* A name that a row uses and nobody has written down; each is counted once. */
-static void miss(struct detail_db *db, int64_t id)
+/* Each is counted once. */
+void detail_miss(struct detail_db *db, int64_t id)
 {
 	if (!is_number(id) || np_idset_has(db->nameless, id))
 		return;
 	if (np_idset_add(db->nameless, id, NULL) == NP_OK)
 		db->nameless_count++;
-}
-
-struct detail_text *detail_find_text(struct detail_db *db, int64_t id)
-{
-	struct detail_text *text = text_in(db, db->text_index, id);
-
-	if (!text)
-		miss(db, id);
-	return text;
 }
 
 struct detail_text detail_text_of(struct detail_db *db, int64_t id)
@@ -110,36 +101,25 @@ struct detail_text detail_text_of(struct detail_db *db, int64_t id)
 	return text ? *text : (struct detail_text){ .bytes = "" };
 }
 
-int detail_intern_text(struct detail_db *db, struct detail_text *text, np_str *ret)
+int detail_intern_first(struct detail_db *db, struct detail_text *text, np_str *ret)
 {
-	int rc = NP_OK;
-
-	*ret = NP_STR_NONE;
-	if (!text)
-		return NP_OK;
-	if (text->id == NP_STR_NONE)
-		rc = detail_intern(db->load, text->bytes, text->length, &text->id);
-	*ret = text->id;
-	return rc;
-}
-
-int detail_string(struct detail_db *db, int64_t id, np_str *ret)
-{
-	return detail_intern_text(db, detail_find_text(db, id), ret);
-}
-
-int detail_plain_string(struct detail_db *db, int64_t id, np_str *ret)
-{
-	struct detail_text *text = detail_find_text(db, id);
 	int rc;
 
 	*ret = NP_STR_NONE;
 	if (!text)
 		return NP_OK;
-	if (text->plain != NP_STR_NONE) {
-		*ret = text->plain;
+	rc = detail_intern(db->load, text->bytes, text->length, &text->id);
+	*ret = text->id;
+	return rc;
+}
+
+int detail_intern_plain(struct detail_db *db, struct detail_text *text, np_str *ret)
+{
+	int rc;
+
+	*ret = NP_STR_NONE;
+	if (!text)
 		return NP_OK;
-	}
 	rc = detail_intern_list(db->load, text->bytes, text->length, ';', ret);
 	text->plain = *ret;
 	return rc;

@@ -102,20 +102,53 @@ typedef int detail_take(struct detail_db *db, const struct np_batch *batch, size
 int detail_each(struct detail_db *db, const struct vendor_pick *pick, detail_take *take)
 	NP_MUST_USE;
 
+/* A row uses a name that nobody has written down. */
+void detail_miss(struct detail_db *db, int64_t id);
+
 /* What is known of a string id; NULL for one that is not in the table. */
-struct detail_text *detail_find_text(struct detail_db *db, int64_t id);
+static inline struct detail_text *detail_find_text(struct detail_db *db, int64_t id)
+{
+	uint32_t at = np_idmap_get(db->text_index, id);
+
+	if (at != NP_IDMAP_NONE)
+		return &db->texts.item[at];
+	detail_miss(db, id);
+	return NULL;
+}
 
 /* The text of a string id; "" for one that is not in the table. */
 struct detail_text detail_text_of(struct detail_db *db, int64_t id);
 
+/* For the first time: NP_STR_NONE for what stands for no value, or is no text. */
+int detail_intern_first(struct detail_db *db, struct detail_text *text, np_str *ret) NP_MUST_USE;
+int detail_intern_plain(struct detail_db *db, struct detail_text *text, np_str *ret) NP_MUST_USE;
+
 /* Intern a text that was found, or NULL; NP_STR_NONE for what stands for no value. */
-int detail_intern_text(struct detail_db *db, struct detail_text *text, np_str *ret) NP_MUST_USE;
+NP_MUST_USE static inline int detail_intern_text(struct detail_db *db, struct detail_text *text,
+						 np_str *ret)
+{
+	if (!text || text->id == NP_STR_NONE)
+		return detail_intern_first(db, text, ret);
+	*ret = text->id;
+	return NP_OK;
+}
 
 /* Intern the text of a string id; NP_STR_NONE for what stands for no value. */
-int detail_string(struct detail_db *db, int64_t id, np_str *ret) NP_MUST_USE;
+NP_MUST_USE static inline int detail_string(struct detail_db *db, int64_t id, np_str *ret)
+{
+	return detail_intern_text(db, detail_find_text(db, id), ret);
+}
 
 /* Likewise without quotes and line ends: shapes, and lists of the framework. */
-int detail_plain_string(struct detail_db *db, int64_t id, np_str *ret) NP_MUST_USE;
+NP_MUST_USE static inline int detail_plain_string(struct detail_db *db, int64_t id, np_str *ret)
+{
+	struct detail_text *text = detail_find_text(db, id);
+
+	if (!text || text->plain == NP_STR_NONE)
+		return detail_intern_plain(db, text, ret);
+	*ret = text->plain;
+	return NP_OK;
+}
 
 /* What is known of the name of a number; NULL for one without. */
 struct detail_text *detail_find_enum(struct detail_db *db, enum detail_enums table, int64_t id);

@@ -29,9 +29,9 @@ static int take_call(struct detail_db *db, const struct np_batch *batch, size_t 
 		return NP_OK;
 	if (db->detail->calls.count == 0)
 		np_vec_expect(&db->detail->calls, db->about);
-	call = np_vec_add(&db->detail->calls, db->err);
-	if (!call)
+	if (np_vec_reserve(&db->detail->calls, 1, db->err) < 0)
 		return NP_E_NOMEM;
+	call = &db->detail->calls.item[db->detail->calls.count++];
 	*call = (struct np_call){
 		.start = start,
 		.end = end,
@@ -205,9 +205,9 @@ static int take_connection(struct detail_db *db, const struct np_batch *batch, s
 
 	if (db->rows.count == 0)
 		np_vec_expect(&db->rows, db->about);
-	pair = np_vec_add(&db->rows, db->err);
-	if (!pair)
+	if (np_vec_reserve(&db->rows, 1, db->err) < 0)
 		return NP_E_NOMEM;
+	pair = &db->rows.item[db->rows.count++];
 	*pair = (struct detail_row){ batch->column[CONNECTION_ID].integer[row],
 				     batch->column[CONNECTION_VALUE].integer[row] };
 	return NP_OK;
@@ -323,10 +323,11 @@ static int link_call(struct detail_db *db, uint32_t index)
 		return NP_OK;
 	for (i = detail_db_first_connection(db, id);
 	     i < db->rows.count && db->rows.item[i].id == id; i++) {
-		struct np_framework_link *link = np_vec_add(&db->detail->links, db->err);
+		struct np_framework_link *link;
 
-		if (!link)
+		if (np_vec_reserve(&db->detail->links, 1, db->err) < 0)
 			return NP_E_NOMEM;
+		link = &db->detail->links.item[db->detail->links.count++];
 		*link = (struct np_framework_link){ .id = db->rows.item[i].value, .call = index };
 		if (lead_of(db, call, link->id, &link->kind) < 0)
 			return NP_E_NOMEM;

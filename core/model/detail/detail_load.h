@@ -60,7 +60,14 @@ static inline void detail_found(struct detail_load *load, unsigned sections)
 
 /* Is it a time that can be computed with, and does it not run backwards? Counts those that are not.
  */
-bool detail_time_ok(struct detail_load *load, np_ns start, np_ns end);
+static inline bool detail_time_ok(struct detail_load *load, np_ns start, np_ns end)
+{
+	load->times++;
+	if (vendor_time_ok(start, end) && start >= load->session.begin && end <= load->session.end)
+		return true;
+	load->impossible_times++;
+	return false;
+}
 
 /* The same in the detail's own table. */
 int detail_intern(struct detail_load *load, const char *text, size_t length, np_str *ret)
