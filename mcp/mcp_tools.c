@@ -128,6 +128,42 @@ static void add_made(struct mcp_answer *answer, const char *key, struct np_jsono
 	np_jsonout_release(out);
 }
 
+/* A list of which so many elements are said as have room. */
+struct few {
+	struct np_jsonout out;
+	size_t room;
+	int64_t total;
+	int64_t said;
+};
+
+static void begin_few(struct few *few, size_t room)
+{
+	*few = (struct few){ .room = room };
+	np_jsonout_init(&few->out, NULL);
+	np_jsonout_array_line(&few->out, NULL);
+}
+
+/* Is the next element said? */
+static bool says(struct few *few)
+{
+	few->total++;
+	if (few->said >= SOME || (few->said > 0 && few->out.buf.length > few->room))
+		return false;
+	few->said++;
+	return true;
+}
+
+/* `whole` is the name of how many there are, where not all are said. */
+static void end_few(struct mcp_answer *answer, const char *key, const char *whole, struct few *few)
+{
+	np_jsonout_end(&few->out);
+	answer->buf->failed = answer->buf->failed || few->out.buf.failed;
+	mcp_answer_beside(answer, key, few->out.buf.text);
+	if (few->said < few->total)
+		mcp_answer_integer(answer, whole, few->total);
+	np_jsonout_release(&few->out);
+}
+
 /* What the data cannot carry, and the switch that would have recorded it; then what was not used.
  */
 static void put_missing(struct mcp_answer *answer, const struct np_analysis *analysis)
@@ -135,63 +171,35 @@ static void put_missing(struct mcp_answer *answer, const struct np_analysis *ana
 	const struct np_readiness *withheld[NP_ANALYSIS_COUNT];
 	const struct np_notes *notes = &analysis->run->notes;
 	size_t count = trust_withheld(analysis, withheld);
-	size_t room = answer->most / MISSING_SHARE;
-	int64_t total = 0;
-	int64_t said = 0;
-	struct np_jsonout out;
+	struct few few;
 
-	np_jsonout_init(&out, NULL);
-	np_jsonout_array_line(&out, NULL);
-	for (size_t i = 0; i < count + notes->list.count; i++) {
-		const struct np_note *note = i < count ? NULL : &notes->list.item[i - count];
-
-		if (note && note->kind != NP_NOTE_SKIPPED)
-			continue;
-		total++;
-		if (said >= SOME || (said > 0 && out.buf.length > room))
-			continue;
-		said++;
-		if (note)
-			put_note(&out, note);
-		else
-			put_withheld(&out, withheld[i]);
+	begin_few(&few, answer->most / MISSING_SHARE);
+	for (size_t i = 0; i < count; i++) {
+		if (says(&few))
+			put_withheld(&few.out, withheld[i]);
 	}
-	np_jsonout_end(&out);
-	answer->buf->failed = answer->buf->failed || out.buf.failed;
-	mcp_answer_beside(answer, "missing", out.buf.text);
-	if (said < total)
-		mcp_answer_integer(answer, "missing_total", total);
-	np_jsonout_release(&out);
+	for (size_t i = 0; i < notes->list.count; i++) {
+		if (notes->list.item[i].kind == NP_NOTE_SKIPPED && says(&few))
+			put_note(&few.out, &notes->list.item[i]);
+	}
+	end_few(answer, "missing", "missing_total", &few);
 }
 
-/* What was used, and one should know all the same; there is no such member where there is nothing.
- */
+/* What was used, and one should know all the same; no such member where there is nothing. */
 static void put_notes(struct mcp_answer *answer, const struct np_analysis *analysis)
 {
 	const struct np_notes *notes = &analysis->run->notes;
-	size_t room = answer->most / NOTES_SHARE;
-	int64_t total = 0;
-	int64_t said = 0;
-	struct np_jsonout out;
+	struct few few;
 
-	np_jsonout_init(&out, NULL);
-	np_jsonout_array_line(&out, NULL);
+	begin_few(&few, answer->most / NOTES_SHARE);
 	for (size_t i = 0; i < notes->list.count; i++) {
-		if (notes->list.item[i].kind != NP_NOTE_WARNING)
-			continue;
-		total++;
-		if (said >= SOME || (said > 0 && out.buf.length > room))
-			continue;
-		said++;
-		put_note(&out, &notes->list.item[i]);
+		if (notes->list.item[i].kind == NP_NOTE_WARNING && says(&few))
+			put_note(&few.out, &notes->list.item[i]);
 	}
-	np_jsonout_end(&out);
-	answer->buf->failed = answer->buf->failed || out.buf.failed;
-	if (total > 0)
-		mcp_answer_beside(answer, "notes", out.buf.text);
-	if (said < total)
-		mcp_answer_integer(answer, "notes_total", total);
-	np_jsonout_release(&out);
+	if (few.total > 0)
+		end_few(answer, "notes", "notes_total", &few);
+	else
+		np_jsonout_release(&few.out);
 }
 
 /* How far the analysis is to be believed. */

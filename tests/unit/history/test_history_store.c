@@ -454,30 +454,34 @@ static void windows_stay_known_when_their_runs_are_removed(void **state)
 	assert_int_equal(add_window("e1", "e", NP_UNKNOWN, 1), 7);
 }
 
-/* What 0.2.0 wrote first: no table of trust, none of windows, fewer columns of steps. */
-static void a_store_of_an_older_version_is_read_and_grows(void **state)
+/* What an older version would have left. */
+static void change_store(const char *sql)
 {
 	struct np_db_writer *writer = NULL;
 	struct np_db *db = NULL;
-	struct hist_store *store;
 	struct np_err err = NP_ERR_INIT;
+
+	assert_ok(np_db_open(path, &db, &err), err);
+	assert_ok(np_db_writer_open_copy(db, path, &writer, &err), err);
+	assert_ok(np_db_writer_exec(writer, sql, &err), err);
+	assert_ok(np_db_writer_commit(writer, &err), err);
+	np_db_close(db);
+}
+
+/* What 0.2.0 wrote first: no table of trust, none of windows, fewer columns of steps. */
+static void a_store_of_an_older_version_is_read_and_grows(void **state)
+{
+	struct hist_store *store;
 	bool known;
 
 	(void)state;
 	(void)add_window("a1", "w", NP_UNKNOWN, 0);
-	assert_ok(np_db_open(path, &db, &err), err);
-	assert_ok(np_db_writer_open_copy(db, path, &writer, &err), err);
-	assert_ok(np_db_writer_exec(writer,
-				    "UPDATE NPUPROF_HISTORY SET format = 1; DROP TABLE TRUST;"
-				    "DROP TABLE WATCHED; DROP TABLE STEP;"
-				    "CREATE TABLE STEP(run INTEGER, rank INTEGER, step TEXT,"
-				    " length_ns INTEGER, computing_ns INTEGER);"
-				    "INSERT INTO STEP VALUES(1, 0, '7', 100, 60);"
-				    "INSERT INTO LABEL VALUES(1, 'window', 'w')",
-				    &err),
-		  err);
-	assert_ok(np_db_writer_commit(writer, &err), err);
-	np_db_close(db);
+	change_store("UPDATE NPUPROF_HISTORY SET format = 1; DROP TABLE TRUST;"
+		     "DROP TABLE WATCHED; DROP TABLE STEP;"
+		     "CREATE TABLE STEP(run INTEGER, rank INTEGER, step TEXT,"
+		     " length_ns INTEGER, computing_ns INTEGER);"
+		     "INSERT INTO STEP VALUES(1, 0, '7', 100, 60);"
+		     "INSERT INTO LABEL VALUES(1, 'window', 'w')");
 	for (int64_t runs = 1; runs <= 2; runs++) {
 		store = read_all();
 		assert_int_equal(store->runs.count, runs);
@@ -498,26 +502,16 @@ static void a_store_of_an_older_version_is_read_and_grows(void **state)
 /* The second one knew nothing of charges of iterations, and has windows already. */
 static void a_store_of_the_version_before_grows(void **state)
 {
-	struct np_db_writer *writer = NULL;
-	struct np_db *db = NULL;
 	struct hist_store *store;
-	struct np_err err = NP_ERR_INIT;
 	bool known;
 
 	(void)state;
 	(void)add_window("a1", "w", NP_UNKNOWN, 0);
-	assert_ok(np_db_open(path, &db, &err), err);
-	assert_ok(np_db_writer_open_copy(db, path, &writer, &err), err);
-	assert_ok(np_db_writer_exec(writer,
-				    "UPDATE NPUPROF_HISTORY SET format = 2; DROP TABLE STEP;"
-				    "CREATE TABLE STEP(run INTEGER, rank INTEGER, step TEXT,"
-				    " length_ns INTEGER, computing_ns INTEGER, wait_ns INTEGER,"
-				    " transfer_ns INTEGER, idle_ns INTEGER);"
-				    "INSERT INTO STEP VALUES(1, 0, '7', 100, 60, 20, 15, 5)",
-				    &err),
-		  err);
-	assert_ok(np_db_writer_commit(writer, &err), err);
-	np_db_close(db);
+	change_store("UPDATE NPUPROF_HISTORY SET format = 2; DROP TABLE STEP;"
+		     "CREATE TABLE STEP(run INTEGER, rank INTEGER, step TEXT,"
+		     " length_ns INTEGER, computing_ns INTEGER, wait_ns INTEGER,"
+		     " transfer_ns INTEGER, idle_ns INTEGER);"
+		     "INSERT INTO STEP VALUES(1, 0, '7', 100, 60, 20, 15, 5)");
 	for (int runs = 1; runs <= 2; runs++) {
 		store = read_all();
 		assert_int_equal(store->windows.count, 1);
