@@ -59,7 +59,7 @@ def settings(n):
 GROWING = {
     'steps': (lambda n: steps(n, False), ('cluster', 'advisor', 'compare')),
     'steps-with-work': (lambda n: steps(n, True), ('cluster', 'whatif', 'compare')),
-    'types': (lambda n: kernels(n, True, True), ('cluster',)),
+    'types': (lambda n: kernels(n, True, True), ('cluster', 'advisor', 'compare')),
     'tasks-of-one-number': (lambda n: kernels(n, False, False), ('cluster',)),
     'settings': (settings, ('advisor',)),
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "npuprof/hash.h"
 #include "npuprof/map.h"
 
 #include "advisor/engine/data/shapes.h"
@@ -161,7 +162,8 @@ struct kernel_type {
 
 struct kernel_types {
 	NP_VEC(struct kernel_type) list;
-	size_t last; /* that was found: groups of one type often follow each other */
+	uint32_t last;     /* that was found: groups of one type often follow each other */
+	struct np_map map; /* → list */
 };
 
 static int compare_texts(struct adv_text a, struct adv_text b)
@@ -175,32 +177,52 @@ static int compare_texts(struct adv_text a, struct adv_text b)
 	return order != 0 ? order : np_order((int64_t)a.length, (int64_t)b.length);
 }
 
-static bool is_type(const struct kernel_type *type, int64_t rank, struct adv_text kind)
+/* The type that is looked for, and where. */
+struct wanted_type {
+	const struct kernel_types *types;
+	int64_t rank;
+	struct adv_text kind;
+};
+
+static bool is_type(const void *what, uint32_t value)
 {
-	return type->rank == rank && compare_texts(type->kind, kind) == 0;
+	const struct wanted_type *wanted = what;
+	const struct kernel_type *type = &wanted->types->list.item[value];
+
+	return type->rank == wanted->rank && compare_texts(type->kind, wanted->kind) == 0;
 }
 
-/* There are few types. */
-static struct kernel_type *find_type(struct kernel_types *types, int64_t rank, struct adv_text kind,
-				     struct np_err *err)
+static struct kernel_type *add_type(struct kernel_types *types, const struct wanted_type *wanted,
+				    uint64_t hash, struct np_err *err)
 {
 	struct kernel_type *type;
 
-	if (types->last < types->list.count && is_type(&types->list.item[types->last], rank, kind))
-		return &types->list.item[types->last];
-	for (types->last = 0; types->last < types->list.count; types->last++) {
-		if (is_type(&types->list.item[types->last], rank, kind))
-			return &types->list.item[types->last];
-	}
+	types->last = (uint32_t)types->list.count;
+	if (np_map_add(&types->map, hash, types->last, err) != NP_OK)
+		return NULL;
 	type = np_vec_add(&types->list, err);
 	if (type)
-		*type = (struct kernel_type){ .rank = rank,
-					      .kind = kind,
+		*type = (struct kernel_type){ .rank = wanted->rank,
+					      .kind = wanted->kind,
 					      .count = NP_UNKNOWN,
 					      .time = NP_UNKNOWN,
 					      .device = NP_UNKNOWN,
 					      .device_step = NP_UNKNOWN };
 	return type;
+}
+
+static struct kernel_type *find_type(struct kernel_types *types, int64_t rank, struct adv_text kind,
+				     struct np_err *err)
+{
+	const struct wanted_type wanted = { types, rank, kind };
+	uint64_t hash;
+
+	if (types->last < types->list.count && is_type(&wanted, types->last))
+		return &types->list.item[types->last];
+	hash = np_map_mix((uint64_t)rank, np_hash(NP_HASH_START, kind.bytes, kind.length));
+	types->last = np_map_find(&types->map, hash, is_type, &wanted);
+	return types->last != NP_MAP_NONE ? &types->list.item[types->last]
+					  : add_type(types, &wanted, hash, err);
 }
 
 /* Add what is known. */
@@ -351,6 +373,7 @@ int adv_view_kernel_types(struct adv_view *groups, struct adv_rows *ret, struct 
 		qsort(types.list.item, types.list.count, sizeof(*types.list.item), by_kind);
 	for (size_t i = 0; rc == NP_OK && i < types.list.count; i++)
 		rc = add_row(&types.list.item[i], ret, err);
+	np_map_release(&types.map);
 	np_vec_release(&types.list);
 	group_columns_release(&columns);
 	return rc;

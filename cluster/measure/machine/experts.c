@@ -297,7 +297,7 @@ static int time_of_token(const struct expert_work *works, size_t count, double *
 
 static bool tells_by_itself(const struct expert_work *works, size_t count)
 {
-	double least = INFINITY;
+	double least = (double)INFINITY;
 	double most = 0;
 	double sum = 0;
 	size_t used = 0;

@@ -74,7 +74,7 @@ int np_memory_growth_measure(const struct np_rank *rank, np_str component,
 	}
 	*ret = (struct np_memory_growth){ .per_step = NP_UNKNOWN, .steps = count };
 	if (count >= NP_GROWTH_STEPS) {
-		slope = most[count - 1].y > most[0].y ? INFINITY : -INFINITY;
+		slope = most[count - 1].y > most[0].y ? (double)INFINITY : -(double)INFINITY;
 		rc = agree_over_halves(most, count, &slope, err);
 		if (rc == NP_OK)
 			rc = agree_over_halves(least, count, &slope, err);
