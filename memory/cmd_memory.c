@@ -406,6 +406,11 @@ static int read_runs(struct memory_job *job, struct np_err *err)
 	rc = read_run(job, NULL, &run, err);
 	if (rc == NP_E_NOTFOUND && job->files.list.count > 0)
 		return NP_OK;
+	if (rc == NP_E_IO && job->files.list.count > 0) {
+		np_note_add(&job->notes, NP_NOTE_SKIPPED, NP_NO_RANK, job->runs.item[0], "profiles",
+			    "%s", err->text);
+		return NP_OK;
+	}
 	if (rc == NP_E_NOTFOUND) {
 		struct np_err profiles = *err;
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# All faults of tests/faults/ with all their commands, and allocations and files that fail: minutes where tests take seconds.
+# All faults of tests/faults/ with all their commands, allocations and files that fail, and what grows: minutes where tests take seconds.
 #
 #	tools/faults.sh [PRESET] [OPTION OF faults.py]...
 set -eu
@@ -10,3 +10,4 @@ shift || true
 [[ $preset != asan && $preset != tsan ]] || export NP_FAULTS_UNBOUND=1
 python3 tests/faults/faults.py "build/$preset" -j2 --commands "$@"
 [[ -n ${NP_FAULTS_UNBOUND:-} ]] || python3 tests/faults/failing.py "build/$preset" -j2
+[[ -n ${NP_FAULTS_UNBOUND:-} ]] || python3 tests/faults/growth.py "build/$preset"

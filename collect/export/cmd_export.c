@@ -335,7 +335,7 @@ static bool is_whole(const struct np_export_tree *tree)
 		if (np_notes_count(&tree->ranks.item[i].notes, NP_NOTE_SKIPPED) > 0)
 			return false;
 	}
-	return true;
+	return np_notes_count(&tree->notes, NP_NOTE_SKIPPED) == 0;
 }
 
 static int report(const struct np_export_tree *tree, const struct command_options *options)
@@ -345,6 +345,8 @@ static int report(const struct np_export_tree *tree, const struct command_option
 
 	for (size_t i = 0; i < tree->chosen; i++)
 		report_rank(&tree->ranks.item[i], options);
+	for (size_t i = 0; i < tree->notes.list.count; i++)
+		(void)np_report(0, "%s", tree->notes.list.item[i].reason);
 	if (print_table(tree, options, &err) < 0)
 		return np_report(NP_EXIT_FAILED, "%s", err.text);
 	tell_call(tree, options);

@@ -90,6 +90,7 @@ struct np_export_tree {
 	NP_VEC(struct np_export_job *) jobs;
 	NP_VEC(struct np_export_rank) ranks; /* by rank, then directory */
 	size_t chosen;                       /* so many of them, the first, are to be exported */
+	struct np_notes notes;               /* directories that could not be read */
 };
 
 struct np_export_options {
@@ -107,7 +108,7 @@ void np_export_tree_release(struct np_export_tree *tree);
 /* Find the rank directories below a directory. NP_E_NOTFOUND says what was looked for. */
 int np_export_find(struct np_export_tree *tree, const char *root, struct np_err *err) NP_MUST_USE;
 
-/* Names in a directory, sorted; an unreadable one has none. */
+/* Names in a directory, sorted; one that is not there has none. */
 int np_export_list(const char *dir, struct np_names *ret, struct np_err *err) NP_MUST_USE;
 
 bool np_export_is_file(const char *path);

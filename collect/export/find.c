@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "npuprof/text.h"
 
@@ -24,7 +25,9 @@ bool np_export_is_file(const char *path)
 
 int np_export_list(const char *dir, struct np_names *ret, struct np_err *err)
 {
-	return np_names_read(dir, ret, NULL) == NP_E_NOMEM ? np_fail_nomem(err, dir) : NP_OK;
+	int rc = np_names_read(dir, ret, err);
+
+	return rc == NP_E_IO && access(dir, F_OK) < 0 ? NP_OK : rc;
 }
 
 /* --- what is known about a rank -------------------------------------------------------------- */
@@ -235,9 +238,17 @@ static int walk(struct np_export_tree *tree, const struct np_export_job *job, co
 		int depth, struct np_err *err)
 {
 	NP_CLEANUP(np_names_release) struct np_names names = { 0 };
-	int rc = np_export_list(dir, &names, err);
+	struct np_err problem = NP_ERR_INIT;
+	int rc = np_export_list(dir, &names, &problem);
 
-	if (rc == NP_OK && has_name(&names, MANIFEST_NAME))
+	if (rc == NP_E_NOMEM)
+		return np_fail_nomem(err, dir);
+	/* Nobody knows what else is below it. */
+	if (rc < 0)
+		np_note_add(&tree->notes, NP_NOTE_SKIPPED, NP_NO_RANK, dir, "directory", "%s",
+			    problem.text);
+	rc = NP_OK;
+	if (has_name(&names, MANIFEST_NAME))
 		rc = add_job(tree, dir, &job, err);
 	if (rc < 0)
 		return rc;
@@ -299,7 +310,9 @@ int np_export_find(struct np_export_tree *tree, const char *root, struct np_err 
 		rc = find_job_above(tree, path.text, &job, err);
 	if (rc == NP_OK)
 		rc = walk(tree, job, path.text, 0, err);
-	if (rc == NP_OK && tree->ranks.count == 0)
+	if (rc == NP_OK && tree->ranks.count == 0 && tree->notes.list.count > 0)
+		rc = np_fail(err, NP_E_IO, "%s", tree->notes.list.item[0].reason);
+	else if (rc == NP_OK && tree->ranks.count == 0)
 		rc = np_fail(err, NP_E_NOTFOUND,
 			     "nothing to export below '%s': looked for directories *_ascend_pt"
 			     " with raw data in PROF_*",
@@ -323,6 +336,7 @@ static void release_rank(struct np_export_rank *rank)
 
 void np_export_tree_release(struct np_export_tree *tree)
 {
+	np_notes_release(&tree->notes);
 	for (size_t i = 0; i < tree->ranks.count; i++)
 		release_rank(&tree->ranks.item[i]);
 	np_vec_release(&tree->ranks);

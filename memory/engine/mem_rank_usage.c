@@ -45,24 +45,22 @@ static int64_t stamp_in(const char *name)
 }
 
 /*
- * The table of this device and dump, to free; NULL: there is none, or it may be of another process.
+ * The table of this device and dump, to free; none where it may be of another process.
  * Names with times belong together within a minute, others where there are no two of either.
  */
-static char *find_table(const struct mem_rank *rank)
+static int find_table(const struct mem_rank *rank, char **ret, struct np_err *err)
 {
 	const char *name = np_text_last_part(rank->path);
 	char *dir =
 		name == rank->path ? strdup(".") : strndup(rank->path, (size_t)(name - rank->path));
 	const int64_t stamp = stamp_in(name);
 	struct np_names names = { 0 };
-	struct np_err err = NP_ERR_INIT;
 	const char *found = NULL;
-	char *path = NULL;
 	size_t tables = 0;
 	size_t snapshots = 0;
+	int rc = dir ? np_names_read(dir, &names, err) : np_fail_nomem(err, rank->path);
 
-	/* Who cannot read the directory has no table. */
-	if (dir && np_names_read(dir, &names, &err) == NP_OK) {
+	if (rc == NP_OK) {
 		for (size_t i = 0; i < names.list.count; i++) {
 			const char *one = names.list.item[i];
 			int64_t of;
@@ -74,12 +72,14 @@ static char *find_table(const struct mem_rank *rank)
 			tables++;
 			found = one;
 		}
-		if (tables == 1 && (stamp != NP_UNKNOWN || snapshots == 1))
-			path = np_join_path(dir, found);
+		if (tables == 1 && (stamp != NP_UNKNOWN || snapshots == 1)) {
+			*ret = np_join_path(dir, found);
+			rc = *ret ? NP_OK : np_fail_nomem(err, dir);
+		}
 	}
 	np_names_release(&names);
 	free(dir);
-	return path;
+	return rc;
 }
 
 /* "420.5000" MiB with four decimals. */
@@ -145,9 +145,11 @@ static int read_table(struct mem_rank *rank, const char *path, bool at_end, stru
 int mem_rank_read_usage(struct mem_rank *rank, bool at_end, struct np_err *err)
 {
 	struct np_err problem = NP_ERR_INIT;
-	char *path = find_table(rank);
-	int rc = path ? read_table(rank, path, at_end, &problem) : NP_OK;
+	char *path = NULL;
+	int rc = find_table(rank, &path, &problem);
 
+	if (rc == NP_OK && path)
+		rc = read_table(rank, path, at_end, &problem);
 	free(path);
 	if (rc == NP_E_NOMEM)
 		return np_fail(err, rc, "%s", problem.text);

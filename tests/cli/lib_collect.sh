@@ -142,9 +142,10 @@ await() {
 }
 
 # profiles <job> <count>: do so many ranks have a profile with steps in it? Its directory alone would be too early:
-# the launcher does not know of it yet.
+# the launcher does not know of it yet. What torch_npu was asked for to learn the step is left out.
 profiles() {
-	(($(find "$work/prof/$1" -path '*_ascend_pt/*/device_*/data/*' -size +100k 2>/dev/null | grep -o '.*_ascend_pt/' | sort -u | wc -l) == $2))
+	(($(find "$work/prof/$1" -name .torch -prune -o -path '*_ascend_pt/*/device_*/data/*' -size +100k -print 2>/dev/null |
+		grep -o '.*_ascend_pt/' | sort -u | wc -l) == $2))
 }
 
 # complete <job>: how many collections were ended as they should

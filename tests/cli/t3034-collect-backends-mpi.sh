@@ -37,13 +37,8 @@ cat >"$work/python3" <<SH
 exec "$train" "\$@"
 SH
 chmod +x "$work/python3"
-# collects <job> <ranks>: do so many ranks of torch_npu, with steps in it, what was asked to learn the step left out?
-collects() {
-	(($(find "$work/prof/$1" -name .torch -prune -o -path '*_ascend_pt/*/device_*/data/*' -size +100k -print |
-		grep -o '.*_ascend_pt/' | sort -u | wc -l) == $2))
-}
 (
-	await 80 collects torch 3
+	await 80 profiles torch 3
 	touch "$work/end"
 ) &
 launch 4 --job torch --ranks 0-1,3 --with-cpu --with-stack --step-start 1 --export after -- "$work/python3" "${long[@]:1}"

@@ -101,6 +101,22 @@ expect_stdout_has 'fresh'
 expect_stdout_lacks 'exported'
 expect_equal "$(find "$work/db" -name '*.db' -printf '%p %T@\n' | sort)" "$touched"
 
+if [[ -e $NPUPROF_BUILD/libfailing_calls.so ]] && ! grep -q '^NP_SANITIZE:STRING=.' "$NPUPROF_BUILD/CMakeCache.txt"; then
+	behaviour 'a directory that cannot be read is no directory without ranks'
+	cp "$work/stdout" "$work/fresh"
+	for ((at = 1; at <= 60; at++)); do
+		run env LD_PRELOAD="$NPUPROF_BUILD/libfailing_calls.so" NP_TEST_FAIL=files NP_TEST_FAIL_AT=$at "$npuprof" export "$work/db"
+		if [[ $status == 0 ]]; then
+			expect "with status 0 the call $at that failed changes the answer" grep -q fresh "$work/stdout"
+			expect_equal "$(grep -c 'fresh\|exported' "$work/stdout")" "$(grep -c fresh "$work/fresh")"
+		else
+			expect "the call $at that failed is not said" test -s "$work/stderr"
+		fi
+	done
+	run "$npuprof" export "$work/db"
+	expect_exit 0
+fi
+
 behaviour 'newer raw data are exported again, as is everything with --force'
 touch "$work"/db/*_1001_*/PROF_*/host/info.json
 run "$npuprof" export "$work/db"

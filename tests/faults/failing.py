@@ -9,6 +9,7 @@ fails: the first 500, then every one that is a tenth further on; with --most N a
   - it ends by itself with status 0, 1, 3 (or 4, a gate): no signal, nobody waits;
   - with 0 the answer is that of the sound run, or what could not be written is said; otherwise there is a message;
   - an output is the old one or the whole new one, and no temporary file of it stays;
+  - it gives back all memory that the sound run gives back;
   - nobody has touched the input.
 """
 import argparse
@@ -31,11 +32,11 @@ COMMANDS = {
     'info': ['info', '-f', 'json', '-j1', '-d', '{in}'],
     'advisor': ['advisor', '-f', 'json', '-j1', '-d', '{in}'],
     'compare': ['compare', '-f', 'json', '-j1', '{in}', '{text}'],
-    'memory': ['memory', '-f', 'json', '-d', '{in}'],
+    'memory': ['memory', '-f', 'json', '-j1', '-d', '{in}'],
     'report': ['report', '-j1', '-d', '{in}', '-o', '{out}/page.html'],
     'timeline': ['timeline', '-j1', '-d', '{in}', '-o', '{out}/line.json'],
     'history': ['history', 'add', '-f', 'json', '-j1', '{in}', '--store', '{out}/store.db', '--job', 'j'],
-    'snapshots': ['memory', '-f', 'json', '-d', '{snapshots}', '--sweep'],
+    'snapshots': ['memory', '-f', 'json', '-j1', '-d', '{snapshots}', '--sweep'],
     'keep': ['cluster', '-f', 'json', '-j1', '-d', '{in}', '--no-db', '--cache', '{out}/kept', '-o', '{out}'],
     'kept': ['cluster', '-f', 'json', '-j1', '--from-summaries', '--no-db', '-d', '{kept}', '-o', '{out}'],
     'merge': ['merge', '-d', '{kept}', '-o', '{out}/all.npsum'],
@@ -97,16 +98,24 @@ class Failing:
             return None, b'', b'timed out'
         return done.returncode, done.stdout, done.stderr
 
+    @staticmethod
+    def counts(path):
+        """Calls, and blocks of memory that were not given back; None for both where it did not end by itself."""
+        if not os.path.exists(path):
+            return None, None
+        with open(path, encoding='ascii') as file:
+            return tuple(int(word) for word in file.read().split())
+
     def calls(self, name, kind):
         path = os.path.join(self.work, 'count')
         self.run(name, os.path.join(self.work, 'o'), kind, 0, path)
-        with open(path, encoding='ascii') as file:
-            return int(file.read())
+        return self.counts(path)
 
     def one(self, case):
         name, kind, at, sound = case
         out = os.path.join(self.work, '%s-%s-%d' % (name, kind, at))
-        status, stdout, err = self.run(name, out, kind, at)
+        status, stdout, err = self.run(name, out, kind, at, out + '.count')
+        _, kept = self.counts(out + '.count')
         complaints = []
         if status not in STATUS:
             complaints.append('ends with %s: %s' % (status, err[-300:]))
@@ -114,10 +123,14 @@ class Failing:
             complaints.append('fails without a word')
         elif status == sound[0] and answer(stdout, out) != sound[1] and not err.strip() and not says(stdout):
             complaints.append('another answer, and nothing is said: ' + first_difference(sound[1], answer(stdout, out)))
+        if kept is not None and kept > sound[2]:
+            complaints.append('%d blocks of memory more than of the sound run are not given back' % (kept - sound[2]))
         left = [f for _, _, files in os.walk(out) for f in files if '.tmp' in f or '.np-' in f or f.endswith('-journal')]
         if left and status in STATUS:
             complaints.append('left behind: %s' % left)
         shutil.rmtree(out, ignore_errors=True)
+        if os.path.exists(out + '.count'):
+            os.remove(out + '.count')
         return complaints
 
 
@@ -152,11 +165,11 @@ def main():
         failing = Failing(arguments.build, work)
         for name in COMMANDS:
             status, stdout, _ = failing.run(name, os.path.join(work, 'sound'))
-            sound = (status, answer(stdout, os.path.join(work, 'sound')))
             for kind in KINDS:
                 if not re.search(arguments.only, name + '/' + kind):
                     continue
-                count = failing.calls(name, kind)
+                count, kept = failing.calls(name, kind)
+                sound = (status, answer(stdout, os.path.join(work, 'sound')), kept)
                 cases = [(name, kind, at, sound) for at in turns(count, arguments.most)]
                 wrong = 0
                 with ThreadPoolExecutor(arguments.jobs) as pool:
@@ -164,7 +177,7 @@ def main():
                         tried += 1
                         wrong += bool(complaints)
                         for complaint in complaints:
-                            print('FAILED %s: %s %d of %d: %s' % (name, kind, case[2], count, complaint))
+                            print('FAILED %s: %s %d of %d: %s' % (name, kind, case[2], count, complaint), flush=True)
                 bad += wrong
         if [state(path) for path in failing.inputs.values()] != failing.before:
             print('FAILED: an input was changed')

@@ -209,22 +209,29 @@ static int take_static(struct detail_load *load, const struct np_slice *cell)
 	return NP_OK;
 }
 
-/* static_op_mem.csv, static_op_mem_20260801103000.csv in a directory; NULL: none, or no memory. */
-static char *find_static(const char *dir)
-{
-	struct np_names names = { 0 };
-	char *found = NULL;
+#define STATIC_NAME "static_op_mem.csv"
 
-	if (np_names_read(dir, &names, NULL) < 0)
-		return NULL;
-	for (size_t i = 0; !found && i < names.list.count; i++) {
+/* static_op_mem.csv, static_op_mem_20260801103000.csv in a directory; NULL: none. */
+static int find_static(struct detail_load *load, const char *dir, char **ret)
+{
+	NP_CLEANUP(np_names_release) struct np_names names = { 0 };
+	struct np_err problem = NP_ERR_INIT;
+	int rc = np_names_read(dir, &names, &problem);
+
+	if (rc == NP_E_NOMEM)
+		return np_fail_nomem(load->err, dir);
+	if (rc < 0)
+		detail_note(load, dir, STATIC_NAME, problem.text);
+	for (size_t i = 0; !*ret && i < names.list.count; i++) {
 		const char *name = names.list.item[i];
 
-		if (np_text_begins(name, "static_op_mem") && np_text_ends(name, ".csv"))
-			found = np_join_path(dir, name);
+		if (!np_text_begins(name, "static_op_mem") || !np_text_ends(name, ".csv"))
+			continue;
+		*ret = np_join_path(dir, name);
+		if (!*ret)
+			return np_fail_nomem(load->err, dir);
 	}
-	np_names_release(&names);
-	return found;
+	return NP_OK;
 }
 
 /* Nobody else has use for this file, so it is looked for beside those of the rank. */
@@ -235,20 +242,23 @@ static int read_static(struct detail_load *load)
 						 .count = STATIC_COLUMNS,
 						 .take = take_static };
 	char *path = NULL;
-	int rc;
+	int rc = NP_OK;
 
 	if (!detail_wants(load, NP_DETAIL_STATIC_MEMORY))
 		return NP_OK;
-	for (size_t i = 0; !path && i < NP_FILE_COUNT; i++) {
+	for (size_t i = 0; rc == NP_OK && !path && i < NP_FILE_COUNT; i++) {
 		const char *beside = load->source->file[i];
 		char *dir = beside ? strndup(beside, (size_t)(np_text_last_part(beside) - beside))
 				   : NULL;
 
+		if (beside && !dir)
+			rc = np_fail_nomem(load->err, beside);
 		if (dir && *dir)
-			path = find_static(dir);
+			rc = find_static(load, dir, &path);
 		free(dir);
 	}
-	rc = read_file(load, &file, path, "static_op_mem.csv");
+	if (rc == NP_OK)
+		rc = read_file(load, &file, path, STATIC_NAME);
 	free(path);
 	return rc;
 }

@@ -274,15 +274,27 @@ static int take_results(struct walk *walk)
 	return rc;
 }
 
+/* Could a directory not be read? Then nobody knows what it has. */
+static bool unread(const struct np_notes *notes)
+{
+	for (size_t i = 0; i < notes->list.count; i++) {
+		if (strcmp(notes->list.item[i].what, "directory") == 0)
+			return true;
+	}
+	return false;
+}
+
 static int nothing_found(const struct walk *walk, const char *root, struct np_err *err)
 {
+	const enum np_code code = unread(&walk->run->notes) ? NP_E_IO : NP_E_NOTFOUND;
+
 	if (walk->without_data)
-		return np_fail(err, NP_E_NOTFOUND,
+		return np_fail(err, code,
 			       "none of the %zu rank directories below '%s' holds a profile; %s",
 			       walk->without_data, root,
 			       walk->run->notes.list.count ? walk->run->notes.list.item[0].reason
 							   : "");
-	return np_fail(err, NP_E_NOTFOUND,
+	return np_fail(err, code,
 		       "no profiles below '%s': looked in %zu director%s for " OUTPUT_NAME
 		       " (of *_ascend_pt or *_ascend_ms), PROF_*, " MSPROF_OUTPUT
 		       ", ascend_*_profiler_*.db, msmonitor_*.db and their files%s%s",
