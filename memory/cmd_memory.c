@@ -407,7 +407,7 @@ static int read_runs(struct memory_job *job, struct np_err *err)
 	if (rc == NP_E_NOTFOUND && job->files.list.count > 0)
 		return NP_OK;
 	if (rc == NP_E_IO && job->files.list.count > 0) {
-		np_note_add(&job->notes, NP_NOTE_SKIPPED, NP_NO_RANK, job->runs.item[0], "profiles",
+		np_note_add(&job->notes, NP_NOTE_SKIPPED, NP_NO_RANK, job->runs.item[0], "run",
 			    "%s", err->text);
 		return NP_OK;
 	}

@@ -51,7 +51,8 @@ struct np_manifest {
 	NP_VEC(struct np_manifest_host) hosts;
 	NP_VEC(struct np_manifest_rank) ranks;
 	NP_VEC(struct np_manifest_fault) faults;
-	int32_t world;   /* 0 when not stated */
+	int32_t world;          /* 0 when not stated */
+	size_t unusable_clocks; /* samples of clocks that cannot be */
 	size_t unusable; /* entries of ranks without a number, or of a host that it does not list */
 };
 

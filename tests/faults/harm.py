@@ -508,6 +508,12 @@ def odd_faults():
             ('endless-settings', 'ALTER TABLE META_DATA RENAME TO M', 'CREATE VIEW META_DATA AS WITH RECURSIVE n(i) AS '
              "(SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT 'a' || i AS name, 'b' AS value FROM n")):
         yield Fault('odd/db/' + name, 'db', lambda t, s=sql: t.sql(DB, *s))
+    yield Fault('odd/db/operators-twice', 'db', lambda t: t.sql(
+        DB, 'CREATE TABLE C AS SELECT * FROM COMMUNICATION_OP', 'UPDATE C SET opId = opId + 1000', 'INSERT INTO COMMUNICATION_OP SELECT * FROM C'))
+    yield Fault('odd/db/sub-tasks-twice', 'db', lambda t: t.sql(DB, 'INSERT INTO COMMUNICATION_TASK_INFO SELECT * FROM COMMUNICATION_TASK_INFO'))
+    for name, old, new in (('years-off', rb'"offset_ns": *-?\d+', b'"offset_ns": 900000000000000000'), ('text', rb'"offset_ns": *-?\d+', b'"offset_ns": "x"')):
+        yield Fault('odd/db/manifest-clocks/' + name, 'db', lambda t, o=old, n=new: t.bytes(r'^npuprof_manifest\.json', lambda d: re.sub(o, n, d)),
+                    whole=True)
     yield Fault('odd/db/no-session', 'db', lambda t: t.sql(DB, 'UPDATE SESSION_TIME_INFO SET startTimeNs = 0, endTimeNs = 0'), 'same')
     yield Fault('odd/db/rank-no-number', 'db', lambda t: os.rename(t.path(DB), re.sub(r'_\d+\.db$', '_99999999999999999999.db', t.path(DB))))
     yield Fault('odd/db/link-to-root', 'db', lambda t: os.symlink('/', os.path.join(t.rank_dir, 'root')), 'same')

@@ -48,6 +48,7 @@ struct capture_task {
 	uint8_t class;   /* enum task_class */
 	bool computes : 1;
 	bool of_op : 1;  /* a sub-task of a communication operator */
+	bool taken : 1;  /* and what else is known of it was read */
 	bool memory : 1; /* an asynchronous copy of memory, and nothing else */
 };
 

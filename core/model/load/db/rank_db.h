@@ -93,6 +93,7 @@ struct rank_db_sub_task {
 	struct np_comm_tasks_form form;
 	size_t taken;
 	size_t orphans;
+	size_t twice;    /* rows of tasks that another row had */
 	size_t too_fast; /* for their sizes */
 };
 

@@ -76,6 +76,42 @@ static int take_op(struct rank_db *load, const struct np_batch *batch, size_t ro
 	return NP_OK;
 }
 
+/* An operator of the first that is the same, or `count`. A communicator does nothing twice at once.
+ */
+static size_t same_op(const struct np_comm_op *ops, size_t count, const struct np_comm_op *op)
+{
+	for (size_t i = count; i-- > 0 && ops[i].start == op->start && op->start < op->end;) {
+		if (ops[i].end == op->end && ops[i].group == op->group && ops[i].name == op->name &&
+		    ops[i].bytes == op->bytes)
+			return i;
+	}
+	return count;
+}
+
+/* What the file has twice counts once; `ret_place` says where each row of it is now. */
+static void keep_once(struct rank_db *load, const uint32_t *order, uint32_t *ret_place)
+{
+	struct np_comm_op *ops = load->rank->ops.item;
+	size_t count = load->rank->ops.count;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		size_t place = same_op(ops, kept, &ops[i]);
+
+		ret_place[order[i]] = (uint32_t)place;
+		if (place < kept)
+			continue;
+		ops[kept] = ops[i];
+		load->capture.op_connections.item[kept++] = load->capture.op_connections.item[i];
+	}
+	load->rank->ops.count = kept;
+	load->capture.op_connections.count = kept;
+	if (kept < count)
+		np_note_add(&load->rank->notes, NP_NOTE_WARNING, load->rank->id,
+			    np_db_path(load->db), vendor_communication_op.name,
+			    "%zu operators are there twice: they count once", count - kept);
+}
+
 /* Where the operator of an id is, once they are sorted: of those with one id, that of the last. */
 static int index_ops(struct rank_db *load, const uint32_t *order)
 {
@@ -83,8 +119,9 @@ static int index_ops(struct rank_db *load, const uint32_t *order)
 	uint32_t *place = malloc((count + 1) * sizeof(*place));
 	int rc = place ? NP_OK : np_fail_nomem(load->err, "communication operators");
 
-	for (size_t i = 0; i < count && rc == NP_OK; i++)
-		place[order[i]] = (uint32_t)i;
+	/* Those that marks say have no ids. */
+	if (rc == NP_OK && count > 0)
+		keep_once(load, order, place);
 	for (size_t i = 0; i < count && rc == NP_OK; i++)
 		rc = np_idmap_set(load->op_index, load->op_ids.item[i], place[i], load->err);
 	free(place);

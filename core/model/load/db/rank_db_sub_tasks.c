@@ -159,13 +159,18 @@ static int take_sub_task(struct rank_db *load, const struct rank_db_sub_task_row
 		load->sub_task.orphans += !*ret_waits;
 		return NP_OK;
 	}
+	from = &load->capture.tasks.item[index];
+	if (from->taken) {
+		load->sub_task.twice++;
+		return NP_OK;
+	}
 	check_order(load, row);
 	load->sub_task.taken++;
 	task = np_vec_add(&load->sub_task.list, load->err);
 	if (!task)
 		return NP_E_NOMEM;
-	from = &load->capture.tasks.item[index];
 	from->of_op = true;
+	from->taken = true;
 	*task = row->task;
 	task->start = from->start;
 	task->end = from->end;
@@ -292,6 +297,10 @@ int rank_db_measure_sub_task(struct rank_db *load)
 			    "%zu transfers are too large for the time they took: their sizes count"
 			    " as unknown",
 			    sub_task->too_fast);
+	if (sub_task->twice > 0)
+		np_note_add(&load->rank->notes, NP_NOTE_SKIPPED, load->rank->id,
+			    np_db_path(load->db), "COMMUNICATION_TASK_INFO",
+			    "%zu small tasks are there twice: they count once", sub_task->twice);
 	if (sub_task->orphans > 0)
 		np_note_add(&load->rank->notes, NP_NOTE_WARNING, load->rank->id,
 			    np_db_path(load->db), "COMMUNICATION_TASK_INFO",

@@ -57,7 +57,7 @@ static bool in_range(int64_t value, int64_t limit)
  * line over the local time as well, so they are kept by local time.
  */
 static int take_samples(struct np_manifest_host *host, const struct np_json *clock,
-			struct np_err *err)
+			size_t *unusable, struct np_err *err)
 {
 	size_t count = np_json_count(clock);
 
@@ -74,8 +74,10 @@ static int take_samples(struct np_manifest_host *host, const struct np_json *clo
 
 		if (!np_json_integer(np_json_member(sample, "at_ns"), &at) ||
 		    !np_json_integer(np_json_member(sample, "offset_ns"), &offset) ||
-		    !in_range(at, NP_NS_MAX / 2) || !in_range(offset, MOST_OFFSET))
+		    !in_range(at, NP_NS_MAX / 2) || !in_range(offset, MOST_OFFSET)) {
+			++*unusable;
 			continue;
+		}
 		host->knots[host->knot_count].local = at + offset;
 		host->knots[host->knot_count++].offset = offset;
 		(void)np_json_integer(np_json_member(sample, "uncertainty_ns"), &uncertainty);
@@ -101,7 +103,7 @@ static int take_host(struct np_manifest *manifest, const struct np_json *node, s
 	/* Of the reference's time; over the local time it is less by nothing that matters. */
 	if (np_json_real(np_json_member(node, "drift_ppm"), &ppm) && ppm > -1e5 && ppm < 1e5)
 		host->drift = ppm * 1e-6;
-	return take_samples(host, np_json_member(node, "clock"), err);
+	return take_samples(host, np_json_member(node, "clock"), &manifest->unusable_clocks, err);
 }
 
 /* Was there a capture of it when the manifest was written? */
@@ -265,6 +267,11 @@ void np_manifest_note(struct np_run *run)
 		np_note_add(&run->notes, NP_NOTE_SKIPPED, NP_NO_RANK, manifest->path,
 			    NP_MANIFEST_NAME, "%zu of its ranks have no number, or no host of it",
 			    manifest->unusable);
+	if (rc == NP_OK && manifest->unusable_clocks > 0)
+		np_note_add(&run->notes, NP_NOTE_SKIPPED, NP_NO_RANK, manifest->path,
+			    NP_MANIFEST_NAME,
+			    "%zu of its samples of clocks cannot be: they are left out",
+			    manifest->unusable_clocks);
 }
 
 bool np_manifest_lost(const struct np_run *run)
