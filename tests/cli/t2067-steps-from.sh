@@ -90,3 +90,23 @@ for _ in 1 2; do
 	run "$npuprof" cluster db -o out-cached --cache cache -f json -q
 	expect_stdout_says '"how": "marks"'
 done
+
+behaviour 'where no table has the steps, marks such as "step 12" are them, as msMonitor writes them'
+run "$npuprof" cluster db -o out-table -f json -q
+for name in db/*/ASCEND_PROFILER_OUTPUT; do
+	sqlite3 "$name"/ascend_pytorch_profiler_*.db "
+		DROP TABLE IF EXISTS MSTX_EVENTS;
+		CREATE TABLE MSTX_EVENTS(startNs INTEGER, endNs INTEGER, eventType INTEGER, message INTEGER, globalTid INTEGER, domainId INTEGER,
+			connectionId INTEGER);
+		INSERT INTO STRING_IDS SELECT 800000000 + id, 'step ' || id FROM STEP_TIME;
+		INSERT INTO STRING_IDS VALUES (800900000, 'step twelve');
+		INSERT INTO MSTX_EVENTS SELECT startNs, endNs, 1, 800000000 + id, 1, 0, 4000000000 + id FROM STEP_TIME;
+		INSERT INTO MSTX_EVENTS SELECT startNs + 5, endNs, 1, 800000000 + id, 2, 0, 4000001000 + id FROM STEP_TIME;
+		INSERT INTO MSTX_EVENTS SELECT startNs, endNs, 1, 800900000, 2, 0, 4000002000 + id FROM STEP_TIME;
+		DROP TABLE STEP_TIME" || exit 1
+	rm -f "$name/analysis.db"
+done
+run "$npuprof" cluster db -o out-step-marks -f json -q
+expect_exit 0
+expect_stdout_says '"how": "marks"' '"steps": ["10", "11", "12"'
+expect 'the same times' diff <(query out-table "$times") <(query out-step-marks "$times")

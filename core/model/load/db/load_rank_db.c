@@ -208,6 +208,7 @@ static void finish(struct rank_db *load)
 	np_idmap_free(load->loaders);
 	np_idset_free(load->serving);
 	np_idmap_free(load->ranges);
+	np_idset_free(load->step_marks);
 	np_idmap_free(load->task_index);
 	np_idmap_free(load->op_index);
 	np_idmap_free(load->kernel_index);

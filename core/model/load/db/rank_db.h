@@ -115,6 +115,7 @@ struct rank_db {
 	struct np_idset *serving;      /* STRING_IDS.id of kernels of operators; NULL for none */
 	struct np_idmap *loaders;      /* STRING_IDS.id of names that load data; NULL for none */
 	struct np_idmap *ranges;       /* likewise of ranges that are steps */
+	struct np_idset *step_marks;   /* likewise "step 12" of the dynamic profiler */
 	bool find_steps;               /* there are no marks: iterations are to be found */
 	struct np_idmap *op_index;     /* COMMUNICATION_OP.opId → rank->ops */
 	struct np_idmap *kernel_index; /* type and core → rank->kernels */

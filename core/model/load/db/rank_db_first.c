@@ -47,6 +47,27 @@ static int keep_range(struct rank_db *load, int64_t id, const struct rank_db_tex
 	return np_idmap_set(load->ranges, id, 1, load->err);
 }
 
+#define MOST_STEP_DIGITS 18
+
+/* "step 12" of torch_npu's dynamic profiler. */
+static const char step_word[] = "step ";
+
+/* Likewise marks that are steps, where no others are. */
+static int keep_step_mark(struct rank_db *load, int64_t id, const struct rank_db_text *text)
+{
+	size_t word = strlen(step_word);
+
+	if (text->length <= word || text->length > word + MOST_STEP_DIGITS ||
+	    memcmp(text->bytes, step_word, word) != 0 ||
+	    strspn(text->bytes + word, "0123456789") != text->length - word)
+		return NP_OK;
+	if (!load->step_marks)
+		load->step_marks = np_idset_new();
+	if (!load->step_marks)
+		return np_fail_nomem(load->err, "STRING_IDS");
+	return np_idset_add(load->step_marks, id, load->err);
+}
+
 /* Has the id another text already? */
 static bool is_other_text(const struct rank_db *load, int64_t id, const struct rank_db_text *text)
 {
@@ -85,6 +106,8 @@ static int take_string(struct rank_db *load, const struct np_batch *batch, size_
 		rc = keep_serving(load, batch->column[STRING_ID].integer[row], text);
 	if (rc == NP_OK)
 		rc = keep_range(load, batch->column[STRING_ID].integer[row], text);
+	if (rc == NP_OK)
+		rc = keep_step_mark(load, batch->column[STRING_ID].integer[row], text);
 	if (rc < 0)
 		return rc;
 	return np_idmap_set(load->text_index, batch->column[STRING_ID].integer[row],
@@ -218,8 +241,6 @@ int rank_db_read_metadata(struct rank_db *load)
 }
 
 /* --- steps ------------------------------------------------------------------------------------ */
-
-#define MOST_STEP_DIGITS 18
 
 static int take_step(struct rank_db *load, const struct np_batch *batch, size_t row)
 {
@@ -409,6 +430,46 @@ static int read_ranges(struct rank_db *load)
 	return rc < 0 ? rc : capture_steps_of_ranges(&load->capture);
 }
 
+static bool is_known_step(const struct np_rank *rank, np_str id)
+{
+	for (size_t i = 0; i < rank->steps.count; i++) {
+		if (rank->steps.item[i].id == id)
+			return true;
+	}
+	return false;
+}
+
+/* Each thread may mark the step: the first of them is it. */
+static int take_step_mark(struct rank_db *load, const struct np_batch *batch, size_t row)
+{
+	int64_t message = batch->column[MARK_MESSAGE].integer[row];
+	np_ns begin = batch->column[MARK_START].integer[row];
+	np_ns end = batch->column[MARK_END].integer[row];
+	struct rank_db_text text;
+	np_str id;
+	int rc;
+
+	if (!np_idset_has(load->step_marks, message) || !vendor_time_ok(begin, end) || begin >= end)
+		return NP_OK;
+	text = rank_db_text(load, message);
+	rc = np_strtab_add(load->strings, text.bytes + strlen(step_word),
+			   text.length - strlen(step_word), &id, load->err);
+	if (rc < 0 || is_known_step(load->rank, id))
+		return rc;
+	return capture_add_step(&load->capture, id, begin, end);
+}
+
+/* msMonitor has no table of steps. */
+static int read_step_marks(struct rank_db *load)
+{
+	static const struct vendor_pick marks = { &vendor_mstx_events,
+						  VENDOR_BIT(MARK_START) | VENDOR_BIT(MARK_END) |
+							  VENDOR_BIT(MARK_MESSAGE),
+						  0 };
+
+	return rank_db_try_each(load, &marks, take_step_mark);
+}
+
 int rank_db_read_steps(struct rank_db *load)
 {
 	static const struct vendor_pick steps = { &vendor_step_time, 0, 0 };
@@ -419,6 +480,9 @@ int rank_db_read_steps(struct rank_db *load)
 	if (rc < 0)
 		load->rank->steps.count = 0;
 	rc = rank_db_try(load, &vendor_step_time, rc);
+	if (rc == NP_OK && np_steps_read_marks(choice) && load->rank->steps.count == 0 &&
+	    load->step_marks)
+		rc = read_step_marks(load);
 	if (rc == NP_OK && choice->want == NP_WANT_RANGE)
 		rc = read_ranges(load);
 	load->find_steps = load->rank->steps.count == 0 && np_steps_may_find(choice);
