@@ -182,8 +182,8 @@ static bool get_address(const struct snap_reader *reader, const struct np_pickle
 	return get_unsigned(reader, pickle, key, ret) && *ret < UINT64_C(1) << 62;
 }
 
-static int get_stream(struct snap_reader *reader, const struct np_pickle *pickle, uint16_t *ret,
-		      struct np_err *err)
+static int find_stream(struct snap_reader *reader, const struct np_pickle *pickle, uint16_t *ret,
+		       struct np_err *err)
 {
 	struct snapshot *snapshot = reader->snapshot;
 	uint64_t handle = 0;
@@ -191,11 +191,6 @@ static int get_stream(struct snap_reader *reader, const struct np_pickle *pickle
 	uint64_t *added;
 	uint32_t number;
 
-	/* Mostly the last one, written as it was. */
-	if (has(reader, KEY_STREAM) && reader->value[KEY_STREAM] == reader->last_stream_value) {
-		*ret = reader->last_stream;
-		return NP_OK;
-	}
 	if (!get_unsigned(reader, pickle, KEY_STREAM, &handle) && has(reader, KEY_STREAM) &&
 	    np_pickled_integer(pickle, reader->value[KEY_STREAM], &negative))
 		handle = (uint64_t)negative;
@@ -221,8 +216,18 @@ static int get_stream(struct snap_reader *reader, const struct np_pickle *pickle
 	return NP_OK;
 }
 
-static int get_pool(struct snap_reader *reader, const struct np_pickle *pickle, enum snap_key key,
-		    uint8_t *ret, struct np_err *err)
+/* Mostly the last one, written as it was. */
+static inline int get_stream(struct snap_reader *reader, const struct np_pickle *pickle,
+			     uint16_t *ret, struct np_err *err)
+{
+	*ret = reader->last_stream;
+	return has(reader, KEY_STREAM) && reader->value[KEY_STREAM] == reader->last_stream_value
+		       ? NP_OK
+		       : find_stream(reader, pickle, ret, err);
+}
+
+static int find_pool(struct snap_reader *reader, const struct np_pickle *pickle, enum snap_key key,
+		     uint8_t *ret, struct np_err *err)
 {
 	struct snapshot *snapshot = reader->snapshot;
 	int64_t first = 0;
@@ -231,10 +236,6 @@ static int get_pool(struct snap_reader *reader, const struct np_pickle *pickle, 
 	uint64_t id;
 	uint32_t number;
 
-	if (!has(reader, key) && reader->last_pool_id == 0) {
-		*ret = reader->last_pool;
-		return NP_OK;
-	}
 	if (has(reader, key))
 		(void)np_pickled_pair(pickle, reader->value[key], &first, &second);
 	id = (uint64_t)first << 32 ^ (uint64_t)second;
@@ -258,6 +259,15 @@ static int get_pool(struct snap_reader *reader, const struct np_pickle *pickle, 
 	reader->last_pool_id = id;
 	*ret = reader->last_pool = (uint8_t)number;
 	return NP_OK;
+}
+
+static inline int get_pool(struct snap_reader *reader, const struct np_pickle *pickle,
+			   enum snap_key key, uint8_t *ret, struct np_err *err)
+{
+	*ret = reader->last_pool;
+	return !has(reader, key) && reader->last_pool_id == 0
+		       ? NP_OK
+		       : find_pool(reader, pickle, key, ret, err);
 }
 
 struct frame_query {
