@@ -129,22 +129,22 @@ static void add_made(struct mcp_answer *answer, const char *key, struct np_jsono
 }
 
 /* A list of which so many elements are said as have room. */
-struct few {
+struct cut_list {
 	struct np_jsonout out;
 	size_t room;
 	int64_t total;
 	int64_t said;
 };
 
-static void begin_few(struct few *few, size_t room)
+static void begin_few(struct cut_list *few, size_t room)
 {
-	*few = (struct few){ .room = room };
+	*few = (struct cut_list){ .room = room };
 	np_jsonout_init(&few->out, NULL);
 	np_jsonout_array_line(&few->out, NULL);
 }
 
 /* Is the next element said? */
-static bool says(struct few *few)
+static bool says(struct cut_list *few)
 {
 	few->total++;
 	if (few->said >= SOME || (few->said > 0 && few->out.buf.length > few->room))
@@ -154,7 +154,8 @@ static bool says(struct few *few)
 }
 
 /* `whole` is the name of how many there are, where not all are said. */
-static void end_few(struct mcp_answer *answer, const char *key, const char *whole, struct few *few)
+static void end_few(struct mcp_answer *answer, const char *key, const char *whole,
+		    struct cut_list *few)
 {
 	np_jsonout_end(&few->out);
 	answer->buf->failed = answer->buf->failed || few->out.buf.failed;
@@ -171,7 +172,7 @@ static void put_missing(struct mcp_answer *answer, const struct np_analysis *ana
 	const struct np_readiness *withheld[NP_ANALYSIS_COUNT];
 	const struct np_notes *notes = &analysis->run->notes;
 	size_t count = trust_withheld(analysis, withheld);
-	struct few few;
+	struct cut_list few;
 
 	begin_few(&few, answer->most / MISSING_SHARE);
 	for (size_t i = 0; i < count; i++) {
@@ -189,7 +190,7 @@ static void put_missing(struct mcp_answer *answer, const struct np_analysis *ana
 static void put_notes(struct mcp_answer *answer, const struct np_analysis *analysis)
 {
 	const struct np_notes *notes = &analysis->run->notes;
-	struct few few;
+	struct cut_list few;
 
 	begin_few(&few, answer->most / NOTES_SHARE);
 	for (size_t i = 0; i < notes->list.count; i++) {
