@@ -122,8 +122,8 @@ for n in {1..12}; do
 		--stage-memory "0:$((n < 7 ? 1000000000 + n * 1000000 : 1600000000 + n * 1000000))"
 	run "$npuprof" history add "$work/h$n" -q --job train --store "$work/runs.db"
 	expect_exit 0
-	# Runs of the generator begin at about the same time.
-	sqlite3 "$work/runs.db" "UPDATE RUN SET captured = captured + $n * 86400000000000 WHERE id = $n"
+	# Runs of the generator begin at about the same time; these are of the days before.
+	sqlite3 "$work/runs.db" "UPDATE RUN SET captured = captured - $((13 - n)) * 86400000000000 WHERE id = $n"
 done
 run "$npuprof" history trend --job train --figure memory/reserved --store "$work/runs.db"
 expect_stdout_says 'memory/reserved rose by 4.3 % at run 7' 'from 14.1 GB to 14.7 GB'
