@@ -53,7 +53,9 @@ struct np_balance_share {
 };
 
 struct np_balance {
-	bool known;    /* false where no rank has intervals, or nobody anyone to be compared with */
+	/* False where no rank has intervals, nobody anyone to be compared with, or even work would
+	 * take longer than it did. */
+	bool known;
 	np_ns step;    /* mean over the steps, as it was, but for gaps */
 	np_ns ideal;   /* with all even */
 	size_t steps;  /* that it rests on */

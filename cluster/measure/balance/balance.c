@@ -453,6 +453,12 @@ static bool has_messages(const struct np_align *align)
 	return lost <= LOST_MESSAGES * count;
 }
 
+/*
+ * Even work takes no longer than uneven work: where it would, by more than this, messages were
+ * given to others than those that they went to, and nothing is known.
+ */
+#define NO_SHORTER 0.98
+
 int np_balance_measure(const struct np_align *align, const struct np_clock *clock,
 		       const struct np_cluster *cluster, const int32_t *stages, size_t threads,
 		       struct np_balance *ret, struct np_err *err)
@@ -469,7 +475,7 @@ int np_balance_measure(const struct np_align *align, const struct np_clock *cloc
 	if (rc == NP_OK && bal.cells.count > 1 && bal.marks.count < BAL_MOST &&
 	    align->op_count < BAL_MOST && has_messages(align))
 		rc = run_both(&bal, &program, ret, &now, &ideal);
-	ret->known = rc == NP_OK && ideal > 0;
+	ret->known = rc == NP_OK && ideal > 0 && now >= NO_SHORTER * ideal;
 	ret->step = (np_ns)llround(now);
 	ret->ideal = (np_ns)llround(ideal);
 	if (ret->known)
