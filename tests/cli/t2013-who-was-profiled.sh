@@ -97,7 +97,7 @@ if [ -d "${NPUPROF_SHARED:-/nonexistent}/data/resnet-2of8" ]; then
 			FROM json_each(readfile('$work/stdout'), '\$.whatif') AS e"
 	}
 
-	# Of 131 to 137 ms the two wait 84 and more for the other six.
+	# Of a step of 108 to 134 ms the two wait 69 and more for the other six.
 	for form in text/level0 text/level1 db/level0 db/level1; do
 		behaviour "recorded: waiting for the other six is what no repair saves, $form"
 		run "$npuprof" whatif -d "$NPUPROF_SHARED/data/resnet-2of8/$form" -f json
