@@ -281,7 +281,7 @@ static int write_workbook(const struct advisor_report *report, const char *path,
 	char *temporary = np_temporary_new(path);
 	int rc = temporary ? write_book(report, temporary, err) : np_fail_nomem(err, path);
 
-	if (rc == NP_OK && rename(temporary, path) < 0)
+	if (rc == NP_OK && np_temporary_place(temporary, path) < 0)
 		rc = np_fail(err, NP_E_IO, "cannot rename '%s': %s", temporary, strerror(errno));
 	if (rc < 0 && temporary)
 		(void)unlink(temporary);

@@ -204,6 +204,31 @@ void np_temporary_free(char *name)
 		free(name);
 }
 
+int np_temporary_place(const char *name, const char *path)
+{
+	struct stat there;
+
+	if (stat(path, &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode)) {
+		errno = EOPNOTSUPP;
+		return -1;
+	}
+	return rename(name, path);
+}
+
+/* What takes bytes as they come, and would be lost if a file took its place. */
+static bool is_stream(const char *path)
+{
+	static const char *const own[] = { "/dev/fd/", "/dev/std", "/proc/" };
+	struct stat there;
+
+	for (size_t i = 0; i < NP_COUNT(own); i++) {
+		if (strncmp(path, own[i], strlen(own[i])) == 0)
+			return true;
+	}
+	return stat(path, &there) == 0 &&
+	       (S_ISCHR(there.st_mode) || (S_ISFIFO(there.st_mode) && there.st_uid == geteuid()));
+}
+
 static int fail_to_write(const char *path, struct np_err *err)
 {
 	return np_fail(err, NP_E_IO, "cannot write '%s': %s", path, strerrordesc_np(errno));
@@ -221,18 +246,35 @@ static int write_temporary(const char *temporary, const char *path, np_file_writ
 	rc = write(context, stream, err);
 	if (fclose(stream) != 0 && rc == NP_OK)
 		rc = fail_to_write(path, err);
-	if (rc == NP_OK && rename(temporary, path) < 0)
+	if (rc == NP_OK && np_temporary_place(temporary, path) < 0)
 		rc = fail_to_write(path, err);
 	if (rc < 0)
 		(void)unlink(temporary);
 	return rc;
 }
 
-int np_write_file(const char *path, np_file_writer *write, const void *context, struct np_err *err)
+static int write_stream(const char *path, np_file_writer *write, const void *context,
+			struct np_err *err)
 {
-	char *temporary = np_temporary_new(path);
+	FILE *stream = fopen(path, "we");
 	int rc;
 
+	if (!stream)
+		return fail_to_write(path, err);
+	rc = write(context, stream, err);
+	if (fclose(stream) != 0 && rc == NP_OK)
+		rc = fail_to_write(path, err);
+	return rc;
+}
+
+int np_write_file(const char *path, np_file_writer *write, const void *context, struct np_err *err)
+{
+	char *temporary;
+	int rc;
+
+	if (is_stream(path))
+		return write_stream(path, write, context, err);
+	temporary = np_temporary_new(path);
 	if (!temporary)
 		return np_fail_nomem(err, path);
 	rc = write_temporary(temporary, path, write, context, err);

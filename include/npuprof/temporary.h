@@ -19,11 +19,14 @@
  * or, for who does not write to a stream,
  *
  *	char *name = np_temporary_new(path);
- *	write name, rename it to path or unlink it
+ *	write name, np_temporary_place(name, path) or unlink it
  *	np_temporary_free(name);
  */
 
-/* Give what `write` puts into the stream to the file `path`, or leave that as it was. */
+/*
+ * Give what `write` puts into the stream to the file `path`, or leave that as it was. A character
+ * device, a pipe of the user and the streams of this process are written to as they are.
+ */
 typedef int np_file_writer(const void *context, FILE *stream, struct np_err *err);
 int np_write_file(const char *path, np_file_writer *write, const void *context, struct np_err *err)
 	NP_MUST_USE;
@@ -34,6 +37,12 @@ int np_write_file(const char *path, np_file_writer *write, const void *context, 
  * Who writes the file makes it (O_EXCL), and never follows what may be there.
  */
 char *np_temporary_new(const char *path) NP_MUST_USE;
+
+/*
+ * rename(): a complete file takes the place of another, or of none. What is no file (a device, a
+ * pipe) stays: EOPNOTSUPP.
+ */
+int np_temporary_place(const char *name, const char *path) NP_MUST_USE;
 
 /* Remember a name, in memory that belongs to the table until np_temporary_free(). */
 void np_temporary_add(char *name);

@@ -883,7 +883,7 @@ static void move_receive(struct placing *placing, struct bal_mark *mark, uint32_
 static int place_cell(struct placing *placing, uint32_t index, bool moves)
 {
 	struct bal_cell *cell = &placing->bal->cells.item[index];
-	struct bal_mark *marks = &placing->bal->marks.item[cell->first];
+	struct bal_mark *marks = cell->marks > 0 ? &placing->bal->marks.item[cell->first] : NULL;
 	int rc = list_seen(placing, cell, index);
 
 	for (uint32_t i = 0; i < cell->marks && rc == NP_OK; i++) {

@@ -318,7 +318,7 @@ static int commit(struct np_db_writer *writer, bool lasting, struct np_err *err)
 	 * it would be replayed into it, so it goes before the rename.
 	 */
 	np_db_remove_sidecars(owned->path);
-	if (rename(owned->temporary, owned->path) < 0)
+	if (np_temporary_place(owned->temporary, owned->path) < 0)
 		return np_fail(err, NP_E_IO, "cannot rename '%s' to '%s': %s", owned->temporary,
 			       owned->path, strerror(errno));
 	if (lasting)

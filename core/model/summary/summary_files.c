@@ -122,7 +122,7 @@ static int spill(const char *path, const struct np_bytes *bytes, struct np_err *
 	written = file >= 0 && write_all(file, bytes);
 	if (file >= 0 && close(file) < 0)
 		written = false;
-	if (!written || rename(temporary, path) < 0) {
+	if (!written || np_temporary_place(temporary, path) < 0) {
 		rc = np_fail(err, NP_E_IO, "cannot write '%s': %s", path, strerror(errno));
 		(void)unlink(temporary);
 	}

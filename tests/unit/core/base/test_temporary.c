@@ -5,6 +5,9 @@
 #include "npuprof/temporary.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int put_text(const void *context, FILE *stream, struct np_err *err)
@@ -50,6 +53,31 @@ static void complete_file_takes_the_place_of_the_old_one(void **state)
 	assert_ok(np_write_file(below("out/a.csv"), put_text, "new", &err), err);
 	assert_text(below("out/a.csv"), "new");
 	assert_int_equal(files_in(below("out")), 1);
+}
+
+static void a_pipe_is_written_to_and_stays_one(void **state)
+{
+	struct np_err err = NP_ERR_INIT;
+	char text[8] = "";
+	struct stat there;
+	char *path;
+	int end;
+
+	(void)state;
+	write_text(below("out/b.csv"), "new");
+	path = strdup(below("out/pipe"));
+	assert_int_equal(mkfifo(path, 0600), 0);
+	end = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	assert_true(end >= 0);
+	assert_ok(np_write_file(path, put_text, "new", &err), err);
+	assert_int_equal(read(end, text, sizeof(text) - 1), 3);
+	assert_string_equal(text, "new");
+	(void)close(end);
+	assert_int_equal(np_temporary_place(below("out/b.csv"), path), -1);
+	assert_int_equal(errno, EOPNOTSUPP);
+	assert_int_equal(lstat(path, &there), 0);
+	assert_true(S_ISFIFO(there.st_mode));
+	free(path);
 }
 
 static void failure_leaves_the_old_file_and_no_other(void **state)
@@ -151,6 +179,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		with_fixture(complete_file_takes_the_place_of_the_old_one),
+		with_fixture(a_pipe_is_written_to_and_stays_one),
 		with_fixture(failure_leaves_the_old_file_and_no_other),
 		with_fixture(directory_that_is_not_there_is_named),
 		with_fixture(what_dead_processes_of_this_host_left_is_removed),
