@@ -119,7 +119,7 @@ synth kineto '--ranks 2 --format kineto --no-steps --steps 6'
 synth steady '--ranks 2 --steps 12 --noise 3 --seed 7'
 synth later '--ranks 2 --steps 25 --noise 3 --seed 8 --slow-type MatMul*:1.02'
 # Summaries are read by whichever machine of a shared file system comes next.
-"$out/bin/here/npuprof" cluster -q --no-db --cache "$in/sums" -d "$in/experts"
+"$out/bin/here/npuprof" cluster -q --no-db --cache "$in/sums" -d "$in/experts" >/dev/null
 # Windows are taken in the order of their times, which copies for each machine keep.
 for window in 1 2 3 4 5 6; do
 	synth "windows/job/window-$window" "--ranks 2 --seed $window --slow-rank 1:1.$((window + 2)) --no-instances"

@@ -2,11 +2,7 @@
 /* Where the result of the advisor goes: formats, files, and problems on standard error. */
 #include "advisor_report.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "npuprof/lock.h"
 #include "npuprof/temporary.h"
@@ -96,12 +92,8 @@ int advisor_write_files(const struct advisor_report *report, const char *directo
 {
 	static const enum advisor_format files[] = { ADVISOR_JSON, ADVISOR_SARIF, ADVISOR_CSV,
 						     ADVISOR_MD };
-	int rc;
+	int rc = np_make_output(directory, err);
 
-	if (mkdir(directory, 0777) < 0 && errno != EEXIST)
-		return np_fail(err, NP_E_IO, "cannot create '%s': %s", directory,
-			       strerrordesc_np(errno));
-	rc = np_make_output(directory, err);
 	for (size_t i = 0; i < NP_COUNT(files) && rc == NP_OK; i++)
 		rc = write_file(report, directory, files[i], err);
 	return rc;

@@ -133,9 +133,10 @@ for form in table json sarif csv md; do
 	expect_stdout_lacks 'of it' 'up to 0'
 done
 
-behaviour '-o writes all machine forms'
-run "$npuprof" advisor c -o out
+behaviour '-o writes all machine forms, wherever that is'
+run "$npuprof" advisor c -o deep/er/out
 expect_exit 0
+expect 'directories above it are made' mv deep/er/out out
 for name in json sarif csv md; do expect_file "out/advisor.$name"; done
 expect_equal "$(sha256sum <out/advisor.json)" "$(sha256sum <first.json)"
 
