@@ -240,9 +240,10 @@ run_cases() {
 		echo "$status" >"$room/status"
 		rm "$room/in"
 	done
-	# How long a rule took, and where its file is.
-	find "$out/got/$1" -type f \( -name '*.json' -o -name stdout -o -name '*.sarif' \) -exec sed -i \
-		-e 's/"elapsed_ns": *[0-9][0-9]*/"elapsed_ns": 0/g' -e "s#$out/$1/#$out/#g" {} +
+	# How long a rule took, where its file is, and when watch last looked.
+	find "$out/got/$1" -type f \( -name '*.json' -o -name stdout -o -name '*.sarif' -o -name metrics \) -exec sed -i \
+		-e 's/"elapsed_ns": *[0-9][0-9]*/"elapsed_ns": 0/g' -e "s#$out/$1/#$out/#g" \
+		-e 's/^\(npuprof_watch_last_look_timestamp_seconds.* \)[0-9.]*$/\10/' {} +
 }
 run_cases here
 run_cases plain
