@@ -131,7 +131,7 @@ def use_it(driver, data):
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     check("printed without controls", [each.is_displayed() for each in driver.find_elements(By.CSS_SELECTOR, "nav, select, button")].count(True), 0)
     check("printed with evidence", all(each.is_displayed() for each in driver.find_elements(By.CSS_SELECTOR, "#findings details > p")))
-    check("printed within the paper", all(each.get_dom_attribute("viewBox") for each in driver.find_elements(By.CSS_SELECTOR, ".chart > svg")))
+    check("printed within the paper", all(driver.execute_script("return arguments[0].getAttribute('viewBox')", each) for each in driver.find_elements(By.CSS_SELECTOR, ".chart > svg")))
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
     folded = driver.execute_script("return document.querySelectorAll('details:not([open])').length")
     paper = driver.execute_script("dispatchEvent(new Event('beforeprint')); return document.querySelectorAll('details:not([open])').length")
