@@ -252,8 +252,11 @@ static uint64_t draw(uint64_t *state)
 static double middle_of(double *values, size_t count)
 {
 	double low = np_median(values, count);
+	double high = count % 2 ? low : values[count / 2];
 
-	return count % 2 ? low : (low + values[count / 2]) / 2;
+	for (size_t i = count / 2; i < count && count % 2 == 0; i++)
+		high = values[i] < high ? values[i] : high;
+	return count % 2 ? low : (low + high) / 2;
 }
 
 static double resampled(struct cmp_values values, double *room, uint64_t *state)

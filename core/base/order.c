@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions for qsort() and bsearch(), and sorting of times. */
+/* Functions for qsort() and bsearch(), and sorting by digits. */
 #include "npuprof/order.h"
 
 int np_by_int32(const void *left, const void *right)
@@ -99,4 +99,55 @@ void np_sort_times(np_ns *times, np_ns *scratch, size_t count)
 	}
 	if (from != times)
 		memcpy(times, from, count * sizeof(*times));
+}
+
+/* --- keys ------------------------------------------------------------------------------------ */
+
+static void insert_keyed(struct np_keyed *items, size_t count)
+{
+	for (size_t i = 1; i < count; i++) {
+		struct np_keyed item = items[i];
+		size_t at = i;
+
+		for (; at > 0 && items[at - 1].key > item.key; at--)
+			items[at] = items[at - 1];
+		items[at] = item;
+	}
+}
+
+/* More at a time than of times: keys are of many bits, and there are millions of them. */
+#define KEY_BITS   11
+#define KEY_DIGITS ((size_t)1 << KEY_BITS)
+
+struct np_keyed *np_sort_keyed(struct np_keyed *items, struct np_keyed *other, size_t count)
+{
+	uint64_t differ = 0;
+
+	if (count <= FEW) {
+		insert_keyed(items, count);
+		return items;
+	}
+	for (size_t i = 1; i < count; i++)
+		differ |= items[i].key ^ items[0].key;
+	for (unsigned shift = 0; shift < 64 && differ >> shift; shift += KEY_BITS) {
+		size_t place[KEY_DIGITS] = { 0 };
+		struct np_keyed *sorted = other;
+		size_t next = 0;
+
+		if (!(differ >> shift & (KEY_DIGITS - 1)))
+			continue;
+		for (size_t i = 0; i < count; i++)
+			place[items[i].key >> shift & (KEY_DIGITS - 1)]++;
+		for (size_t i = 0; i < KEY_DIGITS; i++) {
+			size_t here = place[i];
+
+			place[i] = next;
+			next += here;
+		}
+		for (size_t i = 0; i < count; i++)
+			sorted[place[items[i].key >> shift & (KEY_DIGITS - 1)]++] = items[i];
+		other = items;
+		items = sorted;
+	}
+	return items;
 }

@@ -17,6 +17,18 @@ int np_by_text(const void *left, const void *right); /* char * */
  */
 void np_sort_times(np_ns *times, np_ns *scratch, size_t count);
 
+/* What is sorted by a number made of it, and where it is. */
+struct np_keyed {
+	uint64_t key;
+	uint32_t index;
+};
+
+/*
+ * Sort by keys, those with the same key as they were, by their digits where they are many;
+ * `other` has room for as many and is overwritten. Returns which of the two has the result.
+ */
+struct np_keyed *np_sort_keyed(struct np_keyed *items, struct np_keyed *other, size_t count);
+
 /*
  * The first number of [begin, end) for which `reached` is true, or `end`: a binary
  * search. `reached` is an expression of the number, which it calls `i` (or what the

@@ -10,8 +10,8 @@
  *
  * Where the median falls between two values it is the lower one: a value that
  * was measured, and with two values the one that cannot be the outlier upwards.
- * Arrays are sorted in place. NaN goes in nowhere and comes out where
- * nothing can be known.
+ * Values are moved within their arrays, those up to the median first. NaN goes in
+ * nowhere and comes out where nothing can be known.
  */
 double np_median(double *values, size_t count);
 

@@ -3,6 +3,7 @@
 #include "root_cause_ahead.h"
 
 #include "npuprof/align.h"
+#include "npuprof/order.h"
 #include "npuprof/rank.h"
 #include "npuprof/workers.h"
 
@@ -12,48 +13,13 @@
 /* --- the order of the walk ---------------------------------------------------------------------
  */
 
-/* An instance and how long before the end its last member came. */
-struct keyed {
-	uint64_t key;
-	uint32_t instance;
-};
-
-#define DIGIT_BITS 11
-#define DIGITS     ((size_t)1 << DIGIT_BITS)
-
-/* Stable, from the lowest digit to the highest one in use. Returns where the result is. */
-static struct keyed *sort_keyed(struct keyed *items, struct keyed *other, size_t count,
-				uint64_t largest)
-{
-	for (unsigned shift = 0; shift < 64 && largest >> shift > 0; shift += DIGIT_BITS) {
-		size_t place[DIGITS] = { 0 };
-		struct keyed *sorted = other;
-		size_t before = 0;
-
-		for (size_t i = 0; i < count; i++)
-			place[items[i].key >> shift & (DIGITS - 1)]++;
-		for (size_t i = 0; i < DIGITS; i++) {
-			size_t here = place[i];
-
-			place[i] = before;
-			before += here;
-		}
-		for (size_t i = 0; i < count; i++)
-			sorted[place[items[i].key >> shift & (DIGITS - 1)]++] = items[i];
-		other = items;
-		items = sorted;
-	}
-	return items;
-}
-
 static int find_order(struct ahead *ahead, struct np_err *err)
 {
 	const struct np_align *align = ahead->model.align;
 	const np_ns *came = ahead->model.waits->came;
 	size_t count = align->instances.count;
-	struct keyed *items = malloc((2 * count + 1) * sizeof(*items));
-	struct keyed *sorted;
-	np_ns first = NP_NS_MAX;
+	struct np_keyed *items = malloc((2 * count + 1) * sizeof(*items));
+	struct np_keyed *sorted;
 	np_ns last = -NP_NS_MAX;
 
 	ahead->order = malloc((count + 1) * sizeof(*ahead->order));
@@ -61,16 +27,14 @@ static int find_order(struct ahead *ahead, struct np_err *err)
 		free(items);
 		return np_fail_nomem(err, "origins of waiting");
 	}
-	for (size_t i = 0; i < count; i++) {
-		first = came[i] < first ? came[i] : first;
+	for (size_t i = 0; i < count; i++)
 		last = came[i] > last ? came[i] : last;
-	}
+	/* How long before the end its last member came. */
 	for (size_t i = 0; i < count; i++)
-		items[i] = (struct keyed){ (uint64_t)last - (uint64_t)came[i], (uint32_t)i };
-	sorted = count ? sort_keyed(items, items + count, count, (uint64_t)last - (uint64_t)first)
-		       : items;
+		items[i] = (struct np_keyed){ (uint64_t)last - (uint64_t)came[i], (uint32_t)i };
+	sorted = np_sort_keyed(items, items + count, count);
 	for (size_t i = 0; i < count; i++)
-		ahead->order[i] = sorted[i].instance;
+		ahead->order[i] = sorted[i].index;
 	free(items);
 	return NP_OK;
 }

@@ -12,12 +12,64 @@
 /* All pairs of more points than this are not worth their time. */
 #define MOST_POINTS 512
 
+/* The median of three: values that are sorted already do not take longer. */
+static double pivot_of(const double *values, size_t low, size_t high)
+{
+	double a = values[low];
+	double b = values[low + (high - low) / 2];
+	double c = values[high];
+
+	if (a > b) {
+		double swap = a;
+
+		a = b;
+		b = swap;
+	}
+	return c < a ? a : c > b ? b : c;
+}
+
+/* So often a range is divided; values that were chosen so that it takes longer are sorted. */
+#define MOST_ROUNDS 100
+
+/* The value at a place of the sorted array; none before it is larger then, none behind smaller. */
+static double select_place(double *values, size_t count, size_t place)
+{
+	size_t low = 0;
+	size_t high = count - 1;
+	unsigned rounds = 0;
+
+	while (low < high && rounds++ < MOST_ROUNDS) {
+		double pivot = pivot_of(values, low, high);
+		size_t i = low;
+		size_t end = high + 1; /* from here on none is smaller than the pivot */
+
+		while (i < end) {
+			double swap = values[i];
+
+			while (swap < pivot)
+				swap = values[++i];
+			while (values[end - 1] > pivot)
+				end--;
+			if (i >= end)
+				break;
+			values[i++] = values[--end];
+			values[end] = swap;
+		}
+		if (place < end)
+			high = end - 1;
+		else if (place >= i)
+			low = i;
+		else
+			return values[place];
+	}
+	if (low < high)
+		qsort(&values[low], high - low + 1, sizeof(*values), np_by_double);
+	return values[place];
+}
+
 double np_median(double *values, size_t count)
 {
-	if (count == 0)
-		return (double)NAN;
-	qsort(values, count, sizeof(values[0]), np_by_double);
-	return values[(count - 1) / 2];
+	return count == 0 ? (double)NAN : select_place(values, count, (count - 1) / 2);
 }
 
 double np_deviation(double *values, size_t count, double median)

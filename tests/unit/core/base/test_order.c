@@ -100,6 +100,43 @@ static void times_are_sorted_as_qsort_does(void **state)
 	}
 }
 
+static int by_key_then_index(const void *left, const void *right)
+{
+	const struct np_keyed *a = left;
+	const struct np_keyed *b = right;
+
+	if (a->key != b->key)
+		return a->key < b->key ? -1 : 1;
+	return np_order(a->index, b->index);
+}
+
+/* Few and many, of some bits and of all, with gaps between them: equal keys stay as they were. */
+static void keys_are_sorted_and_equal_ones_stay(void **state)
+{
+	static const uint64_t masks[] = { 0, 1, 0x7ff, 0xfff, 0xff000000ff, UINT64_MAX };
+	static const size_t sizes[] = { 0, 1, 2, 48, 49, 3000 };
+	static struct np_keyed items[3000];
+	static struct np_keyed other[3000];
+	static struct np_keyed expected[3000];
+	uint64_t seed = 11;
+
+	(void)state;
+	for (size_t i = 0; i < NP_COUNT(masks) * NP_COUNT(sizes); i++) {
+		size_t count = sizes[i % NP_COUNT(sizes)];
+		const struct np_keyed *sorted;
+
+		for (uint32_t j = 0; j < count; j++)
+			items[j] = (struct np_keyed){ np_random(&seed) & masks[i / NP_COUNT(sizes)],
+						      j };
+		memcpy(expected, items, sizeof(expected));
+		qsort(expected, count, sizeof(*expected), by_key_then_index);
+		sorted = np_sort_keyed(items, other, count);
+		for (size_t j = 0; j < count; j++)
+			assert_true(sorted[j].key == expected[j].key &&
+				    sorted[j].index == expected[j].index);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -109,6 +146,7 @@ int main(void)
 		cmocka_unit_test(numbers_are_ordered_without_subtracting_them),
 		cmocka_unit_test(texts_are_ordered_by_their_bytes),
 		cmocka_unit_test(times_are_sorted_as_qsort_does),
+		cmocka_unit_test(keys_are_sorted_and_equal_ones_stay),
 	};
 
 	return cmocka_run_group_tests_name("order", tests, NULL, NULL);

@@ -2,7 +2,10 @@
 #include "npuprof/robust.h"
 
 #include "np_fault.h"
+#include "np_random.h"
 #include "np_test.h"
+
+#include "npuprof/order.h"
 
 #include <math.h>
 
@@ -16,6 +19,36 @@ static void the_middle_of_an_even_number_is_the_lower_one(void **state)
 	assert_near(np_median(odd, 3), 5, 0);
 	assert_near(np_median(even, 4), 2, 0);
 	assert_near(np_median(two, 2), 3, 0);
+}
+
+/* Few and many, equal ones, sorted either way, and up and down: the median, as sorting has it. */
+static void the_median_is_what_sorting_finds(void **state)
+{
+	static double values[3000];
+	static double sorted[3000];
+	uint64_t seed = 3;
+
+	(void)state;
+	for (size_t i = 0; i < 400; i++) {
+		size_t count = i < 300 ? i / 5 + 1 : 3000 - i;
+		double median;
+
+		for (size_t j = 0; j < count; j++)
+			values[j] = i % 5 == 0   ? (double)(np_random(&seed) % 1000)
+				    : i % 5 == 1 ? (double)(np_random(&seed) % 3)
+				    : i % 5 == 2 ? (double)j
+				    : i % 5 == 3 ? -(double)j
+						 : (double)(j < count / 2 ? j : count - j);
+		memcpy(sorted, values, count * sizeof(*values));
+		qsort(sorted, count, sizeof(*sorted), np_by_double);
+		median = np_median(values, count);
+		assert_near(median, sorted[(count - 1) / 2], 0);
+		for (size_t j = 0; j < count; j++)
+			assert_true(j <= (count - 1) / 2 ? values[j] <= median
+							 : values[j] >= median);
+		qsort(values, count, sizeof(*values), np_by_double);
+		assert_memory_equal(values, sorted, count * sizeof(*values));
+	}
 }
 
 static void nothing_has_no_middle(void **state)
@@ -104,6 +137,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_middle_of_an_even_number_is_the_lower_one),
+		cmocka_unit_test(the_median_is_what_sorting_finds),
 		cmocka_unit_test(nothing_has_no_middle),
 		cmocka_unit_test(one_wild_value_does_not_move_the_deviation),
 		cmocka_unit_test(weights_move_the_middle),
