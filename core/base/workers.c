@@ -12,6 +12,9 @@
 #define SECOND_NS  INT64_C(1000000000)
 #define TICK_CLOCK CLOCK_MONOTONIC
 
+/* What others have taken of processors for this thread. */
+static _Thread_local np_ns helped;
+
 /* What the threads of one run share. */
 struct pool {
 	np_job *job;
@@ -19,6 +22,7 @@ struct pool {
 	size_t count;
 	atomic_size_t next; /* index of the job to hand out next */
 	atomic_size_t done;
+	_Atomic np_ns helped; /* what its threads took of processors, but for the calling one */
 	pthread_mutex_t lock;
 	pthread_cond_t finished; /* done has reached count */
 };
@@ -73,19 +77,34 @@ static void announce_end(struct pool *pool)
 }
 
 /* Take jobs until none is left. */
-static void *serve(void *argument)
+static void serve(struct pool *pool)
 {
-	struct pool *pool = argument;
-
 	for (;;) {
 		size_t index = atomic_fetch_add(&pool->next, 1);
 
 		if (index >= pool->count)
-			return NULL;
+			return;
 		pool->job(pool->context, index);
 		if (atomic_fetch_add(&pool->done, 1) + 1 == pool->count)
 			announce_end(pool);
 	}
+}
+
+static void *help(void *argument)
+{
+	struct pool *pool = argument;
+
+	serve(pool);
+	atomic_fetch_add(&pool->helped, np_workers_time());
+	return NULL;
+}
+
+np_ns np_workers_time(void)
+{
+	struct timespec time = { 0 };
+
+	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return helped + (np_ns)time.tv_sec * SECOND_NS + time.tv_nsec;
 }
 
 static void tick_until_done(const struct np_workers *workers, struct pool *pool)
@@ -139,7 +158,7 @@ static size_t start(struct pool *pool, pthread_t *thread, size_t wanted)
 {
 	size_t started = 0;
 
-	while (started < wanted && pthread_create(&thread[started], NULL, serve, pool) == 0)
+	while (started < wanted && pthread_create(&thread[started], NULL, help, pool) == 0)
 		started++;
 	return started;
 }
@@ -155,9 +174,10 @@ static bool run_together(const struct np_workers *workers, struct pool *pool, si
 	if (started > 0 && workers->tick)
 		tick_until_done(workers, pool);
 	else if (started > 0)
-		(void)serve(pool);
+		serve(pool);
 	for (size_t i = 0; i < started; i++)
 		(void)pthread_join(thread[i], NULL);
+	helped += atomic_load(&pool->helped);
 	free(thread);
 	return started > 0;
 }

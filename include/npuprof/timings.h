@@ -62,7 +62,10 @@ void np_timings_lap(struct np_timings *timings, enum np_timed_stage stage);
 /* The same of reading and decoding. */
 void np_timings_lap_load(struct np_timings *timings);
 
-/* Work of one thread, while others do something else; after its end, how long it took. */
+/*
+ * Work of one thread, and of those that ran jobs for it, while others do something else; after
+ * its end, how long it took.
+ */
 struct np_thread_time {
 	np_ns steady;
 	np_ns processor;

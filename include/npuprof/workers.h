@@ -29,6 +29,12 @@ struct np_workers {
  */
 void np_workers_run(const struct np_workers *workers, size_t count, np_job *job, void *context);
 
+/*
+ * What this thread has taken of processors so far, and those that ran jobs for it: of two
+ * threads that do different things at a time each knows its own.
+ */
+np_ns np_workers_time(void);
+
 /* Number of processors this process may use, at least 1. */
 size_t np_processors(void);
 

@@ -4,6 +4,7 @@
 
 #include "npuprof/lang.h"
 #include "npuprof/realtime.h"
+#include "npuprof/workers.h"
 
 #include <sys/resource.h>
 #include <time.h>
@@ -91,13 +92,13 @@ void np_timings_lap_load(struct np_timings *timings)
 void np_timings_begin_beside(struct np_thread_time *beside)
 {
 	beside->steady = np_steady_ns();
-	beside->processor = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	beside->processor = np_workers_time();
 }
 
 void np_timings_end_beside(struct np_thread_time *beside)
 {
 	beside->steady = np_steady_ns() - beside->steady;
-	beside->processor = clock_ns(CLOCK_THREAD_CPUTIME_ID) - beside->processor;
+	beside->processor = np_workers_time() - beside->processor;
 }
 
 void np_timings_add_beside(struct np_timings *timings, enum np_timed_stage stage,

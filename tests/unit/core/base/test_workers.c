@@ -219,6 +219,39 @@ static void only_processors_this_process_may_use_count(void **state)
 	assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
 }
 
+/* Two milliseconds of processor time, whoever runs it. */
+#define BUSY_NS 2000000
+
+static void keep_busy(void *context, size_t index)
+{
+	np_ns begin = np_workers_time();
+
+	(void)context;
+	(void)index;
+	while (np_workers_time() - begin < BUSY_NS)
+		;
+}
+
+/* Each runs others on threads of its own. */
+static void keep_others_busy(void *context, size_t index)
+{
+	const struct np_workers workers = { .threads = 2 };
+
+	(void)index;
+	np_workers_run(&workers, 2, keep_busy, context);
+}
+
+/* All that was done for a thread is its time: four jobs, by helpers of helpers as well. */
+static void a_thread_knows_what_its_helpers_took(void **state)
+{
+	const struct np_workers workers = { .threads = 2 };
+	np_ns begin = np_workers_time();
+
+	(void)state;
+	np_workers_run(&workers, 2, keep_others_busy, NULL);
+	assert_true(np_workers_time() - begin >= 4 * BUSY_NS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -231,6 +264,7 @@ int main(void)
 		cmocka_unit_test(two_threads_run_two_jobs_at_a_time),
 		cmocka_unit_test(without_memory_the_calling_thread_does_it_all),
 		cmocka_unit_test(only_processors_this_process_may_use_count),
+		cmocka_unit_test(a_thread_knows_what_its_helpers_took),
 	};
 
 	return cmocka_run_group_tests_name("workers", tests, NULL, NULL);
