@@ -252,6 +252,21 @@ static bool is_there(const struct cluster_options *options, const struct np_run 
 	return fresh;
 }
 
+/* Tables have links and packets, and text files again with each operator. */
+static enum np_load_rows rows_of(const struct cluster_options *options)
+{
+	static const char *const tables[] = { "ClusterCommunicationTime",
+					      "ClusterCommunicationBandwidth",
+					      "ClusterCommunicationMatrix" };
+	bool shown = !options->no_db || options->table || options->common.format == NP_OUTPUT_CSV;
+
+	if (options->export == EXPORT_TEXT)
+		return NP_ROWS_WHOLE;
+	for (size_t i = 0; i < NP_COUNT(tables); i++)
+		shown = shown || np_modes_want_table(options->modes, tables[i]);
+	return shown ? NP_ROWS_PACKED : NP_ROWS_COUNTED;
+}
+
 /*
  * A mode alone needs little of a run, if nothing else is to be written: then only that is loaded
  * and measured.
@@ -272,8 +287,7 @@ static int prepare(struct cluster_options *options, struct np_analysis **ret, st
 	common.load_part = need == NP_MODES_OPERATORS ? NP_LOAD_OPERATORS
 			   : need == NP_MODES_TIMES   ? NP_LOAD_TIMES
 						      : NP_LOAD_WHOLE;
-	/* Text has links and packets again with each operator. */
-	common.packed_rows = options->export != EXPORT_TEXT;
+	common.load_rows = rows_of(options);
 	rc = prepare_loaded(&common, run, err);
 	if (rc < 0)
 		return rc;

@@ -276,7 +276,7 @@ static int cmd_whatif(int argc, const char *const *argv)
 	struct whatif_options options = { 0 };
 	int status;
 
-	options.common.packed_rows = true;
+	options.common.load_rows = NP_ROWS_COUNTED;
 	if (np_cmd_options(&np_cmd_whatif, argc, argv, &options, &status))
 		status = phases_run(&(struct phases_job){ .command = &np_cmd_whatif,
 							  .beside = true,

@@ -62,8 +62,8 @@ struct np_common {
 	struct np_phase_times *phase_times;
 	/* No option: np_load_options.kernel_framework_op, for commands that want kernels summed. */
 	bool (*kernel_framework_op)(const char *name);
-	int load_part;    /* enum np_load_part: likewise np_load_options.part, … */
-	bool packed_rows; /* … and packed_rows: for commands that read links through them */
+	int load_part; /* enum np_load_part: likewise np_load_options.part, … */
+	int load_rows; /* … and rows, enum np_load_rows: for commands that read links so, or not */
 };
 
 /* Help of --steps-from, for who has an option of its own. */

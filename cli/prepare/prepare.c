@@ -170,6 +170,16 @@ static void say_read(const struct np_run *run, const char *cache, np_ns time)
 	(void)np_report(0, "%s", text.text);
 }
 
+/* How many are left is not known where steps are chosen after they were counted. */
+static enum np_load_rows load_rows(const struct np_common *common)
+{
+	bool chosen = common->steps.set || common->skip_steps > 0;
+
+	return common->load_rows == NP_ROWS_COUNTED && chosen
+		       ? NP_ROWS_PACKED
+		       : (enum np_load_rows)common->load_rows;
+}
+
 static int load(struct np_run *run, const struct np_common *common, struct np_err *err)
 {
 	struct np_progress progress;
@@ -179,7 +189,7 @@ static int load(struct np_run *run, const struct np_common *common, struct np_er
 				       .watch_context = &progress,
 				       .program = NP_VERSION,
 				       .part = (enum np_load_part)common->load_part,
-				       .packed_rows = common->packed_rows,
+				       .rows = load_rows(common),
 				       .kernel_framework_op = common->kernel_framework_op };
 	char *cache = NULL;
 	np_ns begun;

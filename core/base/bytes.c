@@ -108,6 +108,26 @@ uint64_t np_bytes_get_number(struct np_bytes_reader *reader)
 	return 0;
 }
 
+void np_bytes_skip_numbers(struct np_bytes_reader *reader, uint64_t count)
+{
+	const uint8_t *at = reader->at;
+
+	/* A number ends with the byte that has not the highest bit: eight of them at a time. */
+	while (count > 8 && reader->end - at >= 8) {
+		uint64_t eight;
+
+		memcpy(&eight, at, sizeof(eight));
+		count -= (unsigned)__builtin_popcountll(~eight & UINT64_C(0x8080808080808080));
+		at += 8;
+	}
+	while (count > 0 && at < reader->end)
+		count -= *at++ < 0x80;
+	if (count > 0)
+		np_bytes_refuse(reader, "it ends too early");
+	else
+		reader->at = at;
+}
+
 int64_t np_bytes_get_signed(struct np_bytes_reader *reader)
 {
 	uint64_t value = np_bytes_get_number(reader);

@@ -66,6 +66,8 @@ void np_bytes_exhaust(struct np_bytes_reader *reader);
 /* Each gives 0 or NULL after a failure. */
 uint64_t np_bytes_get_number(struct np_bytes_reader *reader);
 int64_t np_bytes_get_signed(struct np_bytes_reader *reader);
+/* Pass over so many numbers of either kind, whatever they are. */
+void np_bytes_skip_numbers(struct np_bytes_reader *reader, uint64_t count);
 int32_t np_bytes_get_int32(struct np_bytes_reader *reader);
 /* A number of at most `most`. */
 uint64_t np_bytes_get_at_most(struct np_bytes_reader *reader, uint64_t most);

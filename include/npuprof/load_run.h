@@ -47,8 +47,7 @@ struct np_load_options {
 	enum np_load_part part;
 	/* Sum the kernels of ranks too, where their databases are read. */
 	np_kernel_framework_op *kernel_framework_op;
-	/* Keep links and packets packed: np_rank_pack_rows(). */
-	bool packed_rows;
+	enum np_load_rows rows; /* np_source_files.rows of all ranks */
 };
 
 int np_load_run(struct np_run *run, const struct np_load_options *options, struct np_err *err)

@@ -544,6 +544,16 @@ static inline struct np_vendor_times np_rank_vendor_times(const struct np_rank *
  * here, on any thread. A rank whose links tell what nothing else does keeps them as they are.
  */
 int np_rank_pack_rows(struct np_rank *rank, struct np_err *err) NP_MUST_USE;
+
+/*
+ * Where no table is shown: such a rank only knows how many packets there were, with `more` that it
+ * never had, and what the vendor says of its operators is gone too.
+ */
+int np_rank_count_rows(struct np_rank *rank, size_t more, struct np_err *err) NP_MUST_USE;
+
+/* Does nothing but tables read links and packets? Without transfers they are what is measured. */
+bool np_rank_only_shows_rows(const struct np_rank *rank);
+
 int np_rank_unpack_rows(struct np_rank *rank, struct np_err *err) NP_MUST_USE;
 size_t np_rank_band_count(const struct np_rank *rank);
 

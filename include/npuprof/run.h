@@ -86,6 +86,13 @@ enum np_load_part {
 	NP_LOAD_OPERATORS,
 };
 
+/* How links and packets are kept, which most ranks have for tables alone. */
+enum np_load_rows {
+	NP_ROWS_WHOLE,
+	NP_ROWS_PACKED,  /* np_rank_pack_rows() */
+	NP_ROWS_COUNTED, /* np_rank_count_rows() */
+};
+
 struct np_source_files {
 	enum np_kind kind;
 	int32_t rank;
@@ -105,6 +112,7 @@ struct np_source_files {
 	int64_t summary_at;   /* where in that file, of a part; else 0 */
 	int64_t summary_size; /* bytes of it there; 0: all of the file */
 	enum np_load_part part;
+	enum np_load_rows rows;
 	struct np_steps_choice steps; /* where its steps come from; the pattern is not its own */
 	/* Sum its kernels too, by these calls (kernel_sums.h); NULL: do not. */
 	bool (*kernel_framework_op)(const char *name);

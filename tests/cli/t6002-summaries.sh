@@ -43,6 +43,17 @@ behaviour 'the same ranks have the same bytes for any number of threads'
 run "$npuprof" cluster c -f json -o kept --cache cache1 -j 1
 expect 'the directories are equal' diff -r cache cache1
 
+behaviour 'where no table is written, what only tables show is not missed'
+for form in table json; do
+	run "$npuprof" cluster --from-summaries cache -f "$form" -o written
+	expect_exit 0
+	sed -e '/^Do next/,/^$/d' -e '/cluster_analysis/d' stdout >written.txt
+	run "$npuprof" cluster --from-summaries cache -f "$form" --no-db
+	expect_exit 0
+	sed -e '/^Do next/,/^$/d' -e '/cluster_analysis/d' stdout >unwritten.txt
+	expect "$form is the same" cmp written.txt unwritten.txt
+done
+
 behaviour 'what is kept is used: the profiles are not opened again'
 database=$(ls c/*/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_1.db)
 cp -a "$database" original.db

@@ -313,6 +313,7 @@ int np_load_run(struct np_run *run, const struct np_load_options *options, struc
 		run->sources.item[i].kernel_framework_op = options->kernel_framework_op;
 		run->sources.item[i].steps = options->steps;
 		run->sources.item[i].part = options->part;
+		run->sources.item[i].rows = options->rows;
 	}
 	if (options->cache)
 		keep_run(run, options);

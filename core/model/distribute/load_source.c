@@ -155,8 +155,10 @@ void load_pack(const struct np_load_options *options, struct load_outcome *outco
 
 	if (!rank)
 		return;
-	if (options->packed_rows)
+	if (options->rows == NP_ROWS_PACKED)
 		rc = np_rank_pack_rows(rank, &outcome->err);
+	else if (options->rows == NP_ROWS_COUNTED)
+		rc = np_rank_count_rows(rank, 0, &outcome->err);
 	if (rc == NP_OK && rank->kernel_sums) {
 		rc = np_kernel_sums_pack(rank->kernel_sums, &rank->packed_sums, &outcome->err);
 		if (rc == NP_OK)

@@ -17,6 +17,7 @@ struct packed_links {
  * by communicator. They never leave this process.
  */
 struct np_packed_rows {
+	size_t counted; /* packets that were left out */
 	size_t band_count;
 	size_t link_count;
 	size_t length;
@@ -117,10 +118,10 @@ static struct np_link get_link(struct np_bytes_reader *in, const struct np_link 
 /* --- all of a rank -----------------------------------------------------------------------------
  */
 
-/* Without transfers links are what is measured, and they may say who is in a communicator. */
-static bool only_tables_read(const struct np_rank *rank)
+/* Links may also say who is in a communicator. */
+bool np_rank_only_shows_rows(const struct np_rank *rank)
 {
-	if (rank->transfers.count == 0 || (rank->bands.count == 0 && rank->links.count == 0))
+	if (rank->transfers.count == 0)
 		return false;
 	for (size_t i = 0; i < rank->groups.count; i++) {
 		if (!rank->groups.item[i].members || rank->groups.item[i].group_rank < 0)
@@ -137,6 +138,7 @@ static int keep_packed(struct np_rank *rank, const struct np_bytes *bytes,
 
 	if (!packed)
 		return np_fail_nomem(err, "the rows of a rank");
+	packed->counted = 0;
 	packed->band_count = rank->bands.count;
 	packed->link_count = rank->links.count;
 	packed->length = bytes->count;
@@ -174,7 +176,8 @@ int np_rank_pack_rows(struct np_rank *rank, struct np_err *err)
 	struct packed_links *groups;
 	int rc;
 
-	if (rank->packed_rows || !only_tables_read(rank))
+	if (rank->packed_rows || !np_rank_only_shows_rows(rank) ||
+	    (rank->bands.count == 0 && rank->links.count == 0))
 		return NP_OK;
 	groups = calloc(rank->groups.count + 1, sizeof(*groups));
 	if (!groups)
@@ -191,6 +194,24 @@ int np_rank_pack_rows(struct np_rank *rank, struct np_err *err)
 	np_bytes_release(&out.bytes);
 	free(groups);
 	return rc;
+}
+
+int np_rank_count_rows(struct np_rank *rank, size_t more, struct np_err *err)
+{
+	size_t room = (rank->groups.count + 1) * sizeof(struct packed_links);
+	struct np_packed_rows *packed;
+
+	if (rank->packed_rows || !np_rank_only_shows_rows(rank))
+		return NP_OK;
+	packed = calloc(1, sizeof(*packed) + room);
+	if (!packed)
+		return np_fail_nomem(err, "the rows of a rank");
+	packed->counted = rank->bands.count + more;
+	rank->packed_rows = packed;
+	np_vec_release(&rank->bands);
+	np_vec_release(&rank->links);
+	np_vec_release(&rank->vendor_times);
+	return NP_OK;
 }
 
 static void get_links_of(const struct np_packed_rows *packed, uint32_t group, struct np_link *ret)
@@ -290,5 +311,6 @@ int np_rank_unpack_rows(struct np_rank *rank, struct np_err *err)
 
 size_t np_rank_band_count(const struct np_rank *rank)
 {
-	return rank->packed_rows ? rank->packed_rows->band_count : rank->bands.count;
+	return rank->packed_rows ? rank->packed_rows->counted + rank->packed_rows->band_count
+				 : rank->bands.count;
 }

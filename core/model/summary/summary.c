@@ -375,8 +375,15 @@ static void get_failure(struct np_bytes_reader *reader, struct np_summary *summa
 int np_summary_decode(const uint8_t *bytes, size_t length, const char *name,
 		      struct np_strtab *strings, struct np_summary *ret, struct np_err *err)
 {
+	return summary_decode_rows(bytes, length, name, strings, false, ret, err);
+}
+
+int summary_decode_rows(const uint8_t *bytes, size_t length, const char *name,
+			struct np_strtab *strings, bool count_rows, struct np_summary *ret,
+			struct np_err *err)
+{
 	struct np_summary summary = { 0 };
-	struct summary_reader reader = { .strings = strings };
+	struct summary_reader reader = { .strings = strings, .count_rows = count_rows };
 	int rc = summary_open(bytes, length, name, &reader.in, err);
 
 	if (rc < 0)

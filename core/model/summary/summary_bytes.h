@@ -25,6 +25,7 @@ struct summary_reader {
 	size_t text_count;
 	struct np_strtab *strings;
 	struct np_member_runs runs; /* of the communicator in hand */
+	bool count_rows;            /* np_rank_count_rows() */
 };
 
 /* What every NP_VEC looks like. */
@@ -37,6 +38,11 @@ struct summary_vector {
 /* NP_OK, or why not; `name` is what messages call the bytes. */
 int summary_read(const struct np_bytes_reader *reader, const char *name, struct np_err *err)
 	NP_MUST_USE;
+
+/* np_summary_decode(), and np_rank_count_rows() without reading what it counts. */
+int summary_decode_rows(const uint8_t *bytes, size_t length, const char *name,
+			struct np_strtab *strings, bool count_rows, struct np_summary *ret,
+			struct np_err *err) NP_MUST_USE;
 
 /* All vectors and values of a rank but path and notes. */
 void summary_put_rank(struct summary_writer *writer, const struct np_rank *rank);

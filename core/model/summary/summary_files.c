@@ -148,8 +148,8 @@ int np_summary_read_source(const struct np_source_files *source, struct np_strta
 			       err);
 
 	if (rc == NP_OK)
-		rc = np_summary_decode(bytes.item, bytes.count, source->summary, strings, &summary,
-				       err);
+		rc = summary_decode_rows(bytes.item, bytes.count, source->summary, strings,
+					 source->rows == NP_ROWS_COUNTED, &summary, err);
 	if (rc < 0)
 		return rc;
 	if (summary.source.rank != source->rank) {

@@ -6,6 +6,8 @@
 #include "npuprof/kernel_sums.h"
 #include "npuprof/rank.h"
 
+#include <assert.h>
+
 /*
  * Tables of a rank, column by column
  * ----------------------------------
@@ -361,6 +363,60 @@ static void get_table(struct summary_reader *reader, const struct summary_table 
 		get_flags(reader, table, rows.item, rows.count);
 }
 
+/* --- what only tables show -----------------------------------------------------------------------
+ */
+
+/* Vectors that were passed over, in their order. */
+struct summary_passed {
+	const struct summary_table *table;
+	const uint8_t *at;
+	uint64_t rows;
+};
+
+#define MOST_PASSED 3
+
+struct summary_pass {
+	struct summary_passed list[MOST_PASSED];
+	size_t count;
+};
+
+static void pass_table(struct summary_reader *reader, const struct summary_table *table,
+		       struct summary_pass *pass)
+{
+	struct summary_passed *passed = &pass->list[pass->count++];
+
+	assert(pass->count <= MOST_PASSED && !table->flags);
+	*passed = (struct summary_passed){ .table = table, .at = reader->in.at };
+	passed->rows = np_bytes_get_number(&reader->in);
+	if (passed->rows > np_bytes_left(&reader->in) / table->field_count)
+		np_bytes_refuse(&reader->in, "it has fewer rows than it says");
+	np_bytes_skip_numbers(&reader->in, passed->rows * table->field_count);
+}
+
+/* Now that all else is there: what was passed over is only counted, unless it is needed. */
+static void settle_passed(struct summary_reader *reader, struct np_rank *rank,
+			  const struct summary_pass *pass)
+{
+	const uint8_t *at = reader->in.at;
+	size_t bands = 0;
+
+	if (np_rank_only_shows_rows(rank)) {
+		for (size_t i = 0; i < pass->count; i++) {
+			if (pass->list[i].table->offset == offsetof(struct np_rank, bands))
+				bands = (size_t)pass->list[i].rows;
+		}
+		if (np_rank_count_rows(rank, bands, NULL) < 0)
+			np_bytes_exhaust(&reader->in);
+		return;
+	}
+	for (size_t i = 0; i < pass->count && !reader->in.problem; i++) {
+		reader->in.at = pass->list[i].at;
+		get_table(reader, pass->list[i].table, rank, rank);
+	}
+	if (!reader->in.problem)
+		reader->in.at = at;
+}
+
 /* The next run, behind the one that ends at `last`. */
 static bool get_run(struct summary_reader *reader, int64_t before, int64_t last,
 		    struct np_list_run *ret)
@@ -489,14 +545,21 @@ static bool activity_is_whole(const struct np_rank *rank)
 void summary_get_rank(struct summary_reader *reader, struct np_rank *rank)
 {
 	const struct summary_schema *schema = &summary_of_rank;
+	struct summary_pass pass = { 0 };
 
 	for (size_t i = 0; i < schema->field_count; i++)
 		get_column(reader, &schema->fields[i], (char *)rank, 1, sizeof(*rank), rank);
-	for (size_t i = 0; i < schema->table_count && !reader->in.problem; i++)
-		get_table(reader, &schema->tables[i], rank, rank);
+	for (size_t i = 0; i < schema->table_count && !reader->in.problem; i++) {
+		if (reader->count_rows && schema->tables[i].shown)
+			pass_table(reader, &schema->tables[i], &pass);
+		else
+			get_table(reader, &schema->tables[i], rank, rank);
+	}
 	for (size_t i = 0; i < rank->groups.count && !reader->in.problem; i++)
 		get_members(reader, &rank->groups.item[i]);
 	get_sums(reader, rank);
+	if (!reader->in.problem && pass.count > 0)
+		settle_passed(reader, rank, &pass);
 	if (reader->in.problem)
 		return;
 	if (!ops_are_sorted(rank))

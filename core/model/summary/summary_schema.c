@@ -293,6 +293,11 @@ static const struct summary_field rank_fields[] = {
 		.offset = offsetof(struct np_rank, member), .row_bytes = sizeof(struct row), \
 		.fields = (fields_), .field_count = NP_COUNT(fields_) \
 	}
+#define TABLE_SHOWN(member, row, fields_) \
+	{ \
+		.offset = offsetof(struct np_rank, member), .row_bytes = sizeof(struct row), \
+		.fields = (fields_), .field_count = NP_COUNT(fields_), .shown = true \
+	}
 #define TABLE_FLAGS(member, row, fields_, get, set) \
 	{ \
 		.offset = offsetof(struct np_rank, member), .row_bytes = sizeof(struct row), \
@@ -309,11 +314,11 @@ static const struct summary_table tables[] = {
 	  .fields = long_time_fields,
 	  .field_count = NP_COUNT(long_time_fields) },
 	TABLE_FLAGS(ops, np_comm_op, op_fields, op_flags, set_op_flags),
-	TABLE(vendor_times, np_vendor_times, vendor_time_fields),
+	TABLE_SHOWN(vendor_times, np_vendor_times, vendor_time_fields),
 	TABLE(times, np_step_time, time_fields),
 	TABLE(whole, np_step_time, time_fields),
-	TABLE(bands, np_band, band_fields),
-	TABLE(links, np_link, link_fields),
+	TABLE_SHOWN(bands, np_band, band_fields),
+	TABLE_SHOWN(links, np_link, link_fields),
 	TABLE_FLAGS(transfers, np_transfer, transfer_fields, transfer_flags, set_transfer_flags),
 	TABLE(comm_steps, np_comm_step, comm_step_fields),
 	TABLE(kernels, np_statistic, statistic_fields),

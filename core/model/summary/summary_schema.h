@@ -56,6 +56,7 @@ struct summary_table {
 	/* Bits of a row that have no address; may be NULL. */
 	uint8_t (*flags)(const void *row);
 	void (*set_flags)(void *row, uint8_t flags);
+	bool shown; /* for nothing but tables: np_rank_only_shows_rows() */
 };
 
 struct summary_schema {

@@ -43,6 +43,27 @@ static void what_was_put_is_got_in_its_order(void **state)
 	np_bytes_release(&writer.bytes);
 }
 
+/* Few and many, of one byte and of ten, up to every place; one more than there are is refused. */
+static void numbers_are_passed_over(void **state)
+{
+	struct np_bytes_writer writer = { 0 };
+
+	(void)state;
+	for (uint64_t i = 0; i < 40; i++)
+		np_bytes_put_number(&writer, i % 3 ? i : UINT64_MAX - i);
+	for (uint64_t count = 0; count < 40; count++) {
+		struct np_bytes_reader reader = read_again(&writer);
+
+		np_bytes_skip_numbers(&reader, count);
+		assert_null(reader.problem);
+		assert_true(np_bytes_get_number(&reader) ==
+			    (count % 3 ? count : UINT64_MAX - count));
+		np_bytes_skip_numbers(&reader, 40 - count);
+		assert_non_null(reader.problem);
+	}
+	np_bytes_release(&writer.bytes);
+}
+
 /* Seven bits to a byte: 127 takes one, 128 two, all 64 bits ten; with a sign 63 and -64 take one.
  */
 static void numbers_near_zero_are_short(void **state)
@@ -226,6 +247,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_put_is_got_in_its_order),
+		cmocka_unit_test(numbers_are_passed_over),
 		cmocka_unit_test(numbers_near_zero_are_short),
 		cmocka_unit_test(no_text_is_not_the_empty_text),
 		cmocka_unit_test(a_text_that_must_be_there_is_missed),

@@ -267,6 +267,37 @@ static void packed_packets_are_what_they_were(void **state)
 	np_rank_bands_release(&bands);
 }
 
+/* Of what no table will show only the number of packets is left; nobody gets any of them. */
+static void rows_that_nobody_shows_are_counted(void **state)
+{
+	static const int32_t members[] = { 0, 3 };
+	NP_CLEANUP(np_rank_freep) struct np_rank *rank = make_linked(members);
+	struct np_rank_bands bands;
+	struct np_rank_links links;
+
+	(void)state;
+	assert_int_equal(np_rank_count_rows(rank, 2, NULL), NP_OK);
+	assert_int_equal(np_rank_band_count(rank), 8);
+	assert_int_equal(rank->links.count + rank->bands.count + rank->vendor_times.count, 0);
+	assert_int_equal(np_rank_bands(rank, &bands, NULL), NP_OK);
+	assert_int_equal(bands.count, 0);
+	np_rank_bands_release(&bands);
+	assert_int_equal(np_rank_links(rank, 1, &links, NULL), NP_OK);
+	assert_int_equal(links.count, 0);
+	np_rank_links_release(&links);
+}
+
+/* Without members links say who is in a communicator: they stay. */
+static void rows_that_are_measured_are_not_counted(void **state)
+{
+	NP_CLEANUP(np_rank_freep) struct np_rank *rank = make_linked(NULL);
+
+	(void)state;
+	assert_int_equal(np_rank_count_rows(rank, 0, NULL), NP_OK);
+	assert_null(rank->packed_rows);
+	assert_int_equal(rank->links.count, 6);
+}
+
 /* Who is in a communicator may be known from them alone. */
 static void links_of_communicators_without_members_are_not_packed(void **state)
 {
@@ -324,6 +355,8 @@ int main(void)
 		cmocka_unit_test(packed_links_of_a_communicator_are_what_they_were),
 		cmocka_unit_test(packed_packets_are_what_they_were),
 		cmocka_unit_test(links_of_communicators_without_members_are_not_packed),
+		cmocka_unit_test(rows_that_nobody_shows_are_counted),
+		cmocka_unit_test(rows_that_are_measured_are_not_counted),
 		cmocka_unit_test(freeing_no_rank_is_allowed),
 		cmocka_unit_test(thousands_of_communicators_and_steps_are_found_again),
 		cmocka_unit_test(running_out_of_memory_is_told),

@@ -97,6 +97,74 @@ static void a_rank_of_text_files_comes_back_as_it_was(void **state)
 	assert_round_trip(below("run"));
 }
 
+/* Read from a file, with links and packets only counted, and as it is. */
+static struct np_rank *read_counted(const char *path, enum np_load_rows rows,
+				    struct np_strtab *strings)
+{
+	char *name = strdup(path);
+	struct np_source_files source = { .summary = name, .rank = 3, .rows = rows };
+	struct np_summary summary = { 0 };
+	struct np_err err = NP_ERR_INIT;
+	struct np_rank *rank;
+
+	assert_ok(np_summary_read_source(&source, strings, &summary, &err), err);
+	rank = NP_STEAL(summary.rank);
+	np_summary_release(&summary);
+	free(name);
+	return rank;
+}
+
+/*
+ * What only tables show is passed over: all else is there. A rank whose links are what is
+ * measured (no transfers) has all of it.
+ */
+static void rows_that_nobody_shows_are_passed_over(void **state)
+{
+	(void)state;
+	for (int transfers = 0; transfers < 2; transfers++) {
+		struct np_strtab *strings = np_strtab_new();
+		struct np_rank *rank = np_rank_new(3, "dir");
+		struct np_summary summary = { .source = { .rank = 3, .dir = strdup("dir") },
+					      .rank = rank };
+		struct np_err err = NP_ERR_INIT;
+		static const int32_t members[] = { 1, 3 };
+		struct np_rank *whole;
+		struct np_rank *counted;
+		uint32_t group;
+
+		assert_ok(np_rank_group(rank, 9, &group, &err), err);
+		rank->groups.item[group].members = members;
+		rank->groups.item[group].member_count = 2;
+		rank->groups.item[group].group_rank = 1;
+		((struct np_comm_op *)np_vec_add(&rank->ops, &err))->step = NP_NO_STEP;
+		assert_ok(np_rank_set_vendor_times(rank, 0, 1, 2, 3, &err), err);
+		for (int i = 0; i < 3; i++)
+			((struct np_band *)np_vec_add(&rank->bands, &err))->bytes = 100 + i;
+		((struct np_link *)np_vec_add(&rank->links, &err))->step = NP_NO_STEP;
+		if (transfers)
+			*(struct np_transfer *)np_vec_add(&rank->transfers, &err) =
+				(struct np_transfer){ .step = NP_NO_STEP, .bytes = 77 };
+		assert_ok(np_summary_write_file(below("3.npsum"), &summary, strings, &err), err);
+		whole = read_counted(below("3.npsum"), NP_ROWS_WHOLE, strings);
+		counted = read_counted(below("3.npsum"), NP_ROWS_COUNTED, strings);
+		assert_int_equal(whole->bands.count, 3);
+		assert_int_equal(np_rank_band_count(counted), 3);
+		assert_int_equal(counted->bands.count, transfers ? 0 : 3);
+		assert_int_equal(counted->links.count, transfers ? 0 : 1);
+		assert_int_equal(counted->vendor_times.count, transfers ? 0 : 1);
+		assert_int_equal(counted->transfers.count, transfers);
+		if (transfers)
+			assert_int_equal(counted->transfers.item[0].bytes, 77);
+		else
+			assert_int_equal(counted->bands.item[2].bytes, 102);
+		assert_int_equal(counted->groups.item[0].member_count, 2);
+		np_rank_free(whole);
+		np_rank_free(counted);
+		np_summary_release(&summary);
+		np_strtab_free(strings);
+	}
+}
+
 static void values_at_their_limits_come_back(void **state)
 {
 	struct np_strtab *strings = np_strtab_new();
@@ -490,6 +558,7 @@ int main(void)
 		TEST(a_rank_of_a_database_comes_back_as_it_was),
 		TEST(a_rank_of_text_files_comes_back_as_it_was),
 		TEST(values_at_their_limits_come_back),
+		TEST(rows_that_nobody_shows_are_passed_over),
 		TEST(sums_of_kernels_come_back_and_must_be_of_a_sort),
 		TEST(a_failure_comes_back_with_its_words),
 		TEST(any_changed_byte_is_noticed),
