@@ -699,6 +699,9 @@ static int mark_cells(struct np_bal *bal)
 	free(marking.roles);
 	np_vec_release(&marking.lasts);
 	np_vec_release(&marking.own.sums);
+	/* There are many: the room for as many again is worth more elsewhere. */
+	if (rc == NP_OK)
+		(void)np_vec_fit(&bal->marks);
 	return rc;
 }
 
@@ -939,9 +942,10 @@ struct settling {
 	struct bal_progress even;
 };
 
-static int settle_cell(struct settling *settling, const struct bal_cell *cell)
+static int settle_cell(struct settling *settling, size_t index, double *at, double *ret_total)
 {
 	struct np_bal *bal = settling->bal;
+	const struct bal_cell *cell = &bal->cells.item[index];
 	int rc = bal_see_progress(bal, cell,
 				  settling->weights ? settling->weights
 						    : &bal->weights[cell->stage * bal->types.count],
@@ -949,19 +953,29 @@ static int settle_cell(struct settling *settling, const struct bal_cell *cell)
 
 	for (uint32_t i = cell->first; i < cell->first + cell->marks && rc == NP_OK; i++) {
 		const struct bal_mark *mark = &bal->marks.item[i];
-		double at = bal_progress_at(&settling->even, cell, mark->time);
+		double own = bal_progress_at(&settling->even, cell, mark->time);
 
+		if (at)
+			at[i] = own;
 		if (mark->block)
-			at -= settling->started[mark->slot];
+			own -= settling->started[mark->slot];
 		else
-			settling->started[mark->slot] = at;
-		settling->sums[mark->row] += at;
+			settling->started[mark->slot] = own;
+		settling->sums[mark->row] += own;
 		settling->counts[mark->row]++;
 	}
+	if (rc == NP_OK && ret_total)
+		ret_total[index] = settling->even.sums.item[settling->even.sums.count - 1];
 	return rc;
 }
 
 int bal_settle(struct np_bal *bal, const double *weights, uint32_t stage, double **ret)
+{
+	return bal_settle_marks(bal, weights, stage, NULL, NULL, ret);
+}
+
+int bal_settle_marks(struct np_bal *bal, const double *weights, uint32_t stage, double *at,
+		     double *totals, double **ret)
 {
 	struct settling settling = {
 		.bal = bal,
@@ -974,7 +988,7 @@ int bal_settle(struct np_bal *bal, const double *weights, uint32_t stage, double
 
 	for (size_t i = 0; i < bal->cells.count && rc == NP_OK; i++) {
 		if (stage == BAL_ALL_STAGES || bal->cells.item[i].stage == stage)
-			rc = settle_cell(&settling, &bal->cells.item[i]);
+			rc = settle_cell(&settling, i, at, totals);
 	}
 	for (size_t i = 0; i < bal->rows.count && rc == NP_OK; i++) {
 		if (settling.counts[i] > 0)
@@ -1047,21 +1061,6 @@ static void see_transfer(struct np_bal *bal, const struct np_instance *instance)
 	}
 }
 
-struct alike_time {
-	uint32_t alike;
-	float after;
-};
-
-static int by_alike(const void *left, const void *right)
-{
-	const struct alike_time *a = left;
-	const struct alike_time *b = right;
-
-	if (a->alike != b->alike)
-		return a->alike < b->alike ? -1 : 1;
-	return (a->after > b->after) - (a->after < b->after);
-}
-
 /* Nobody who is known to have been there is missing. */
 static bool has_all(const struct np_bal *bal, uint32_t slot)
 {
@@ -1070,29 +1069,58 @@ static bool has_all(const struct np_bal *bal, uint32_t slot)
 	return instance->count >= instance->expected && instance->count > 1;
 }
 
-/* Medians of what is alike: half of two in the middle, as the rule has it. */
+static bool is_compared(const struct np_bal *bal, uint32_t slot)
+{
+	const struct bal_op *op = &bal->ops[slot];
+
+	return op->cell != UINT32_MAX && !op->self && !op->loose && has_all(bal, slot);
+}
+
+/* Half of two in the middle, as the rule has it. */
+static float half_of_two(double *values, size_t count)
+{
+	double low = np_median(values, count);
+	double high = low;
+
+	for (size_t i = count / 2; i < count && count % 2 == 0; i++)
+		high = i == count / 2 || values[i] < high ? values[i] : high;
+	return ((float)low + (float)high) / 2;
+}
+
+/* Medians of what is alike. */
 static int find_medians(struct np_bal *bal)
 {
-	struct alike_time *list = malloc(((size_t)bal->align->op_count + 1) * sizeof(*list));
-	size_t count = 0;
+	double *list = malloc(((size_t)bal->align->op_count + 1) * sizeof(*list));
+	uint32_t *ends = calloc(bal->alike.count + 1, sizeof(*ends));
+	uint32_t first = 0;
 
-	if (!list)
+	if (!list || !ends) {
+		free(list);
+		free(ends);
 		return out_of_memory(bal);
-	for (uint32_t i = 0; i < bal->align->op_count; i++) {
-		const struct bal_op *op = &bal->ops[i];
-
-		if (op->cell != UINT32_MAX && !op->self && !op->loose && has_all(bal, i))
-			list[count++] = (struct alike_time){ op->alike, op->after };
 	}
-	qsort(list, count, sizeof(*list), by_alike);
-	for (size_t from = 0, to = 0; from < count; from = to) {
-		while (to < count && list[to].alike == list[from].alike)
-			to++;
-		bal->alike.item[list[from].alike].median = (list[from + (to - from - 1) / 2].after +
-							    list[from + (to - from) / 2].after) /
-							   2;
+	for (uint32_t i = 0; i < bal->align->op_count; i++) {
+		if (is_compared(bal, i))
+			ends[bal->ops[i].alike]++;
+	}
+	for (size_t i = 0; i < bal->alike.count; i++) {
+		uint32_t count = ends[i];
+
+		ends[i] = first;
+		first += count;
+	}
+	for (uint32_t i = 0; i < bal->align->op_count; i++) {
+		if (is_compared(bal, i))
+			list[ends[bal->ops[i].alike]++] = (double)bal->ops[i].after;
+	}
+	first = 0;
+	for (size_t i = 0; i < bal->alike.count; i++) {
+		if (ends[i] > first)
+			bal->alike.item[i].median = half_of_two(&list[first], ends[i] - first);
+		first = ends[i];
 	}
 	free(list);
+	free(ends);
 	return NP_OK;
 }
 

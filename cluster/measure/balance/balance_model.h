@@ -134,6 +134,9 @@ double bal_progress_at(struct bal_progress *progress, const struct bal_cell *cel
  * cells of one stage, or (BAL_ALL_STAGES) of all.
  */
 int bal_settle(struct np_bal *bal, const double *weights, uint32_t stage, double **ret);
+/* And what each mark of these cells is at by these weights, and each cell in all; may be NULL. */
+int bal_settle_marks(struct np_bal *bal, const double *weights, uint32_t stage, double *at,
+		     double *totals, double **ret);
 double bal_even_at(const struct np_bal *bal, const double *even, uint32_t row);
 
 /* --- balance_pool.c: what repeats within a step ---------------------------------------------- */

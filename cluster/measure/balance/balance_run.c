@@ -68,23 +68,14 @@ static int out_of_memory(struct bal_running *run)
 	return np_fail_nomem(run->err, "the balance of a run");
 }
 
-/* What kernels of the type take in a cell, and had taken up to each of its marks. */
-static int see_kernels_of(struct np_bal *bal, struct kernels *kernels, size_t index, size_t type,
-			  const double *weights, struct bal_progress *own)
+/* Where the kernels of the type take the mean, and not what they took. */
+static double total_with(const struct np_bal *bal, const struct kernels *kernels,
+			 const struct bal_cell *cell, size_t type, double taken)
 {
-	const struct bal_cell *cell = &bal->cells.item[index];
-	int rc = bal_see_progress(bal, cell, weights, own);
-
-	for (uint32_t i = cell->first; i < cell->first + cell->marks && rc == NP_OK; i++)
-		kernels->own[i] = bal_progress_at(own, cell, bal->marks.item[i].time);
-	if (rc == NP_OK)
-		kernels->total[index] = cell->total;
-	if (rc == NP_OK)
-		kernels->total[index] += kernels->factor[cell->stage] *
-						 bal->types.item[type].stages[cell->stage] /
-						 bal->stage_cells[cell->stage] -
-					 own->sums.item[own->sums.count - 1];
-	return rc;
+	return cell->total +
+	       (kernels->factor[cell->stage] * bal->types.item[type].stages[cell->stage] /
+			bal->stage_cells[cell->stage] -
+		taken);
 }
 
 static int see_kernels(struct bal_running *run, size_t lane)
@@ -93,7 +84,6 @@ static int see_kernels(struct bal_running *run, size_t lane)
 	size_t type = run->lanes[lane].number;
 	struct kernels *kernels = &run->kernels[run->kernel_count++];
 	double *weights = calloc(bal.types.count + 1, sizeof(*weights));
-	struct bal_progress own = { 0 };
 	double *even = NULL;
 	int rc;
 
@@ -110,14 +100,14 @@ static int see_kernels(struct bal_running *run, size_t lane)
 	for (size_t i = 0; i < bal.stages; i++)
 		kernels->factor[i] = bal.weights[i * bal.types.count + type];
 	weights[type] = 1;
-	rc = bal_settle(&bal, weights, BAL_ALL_STAGES, &even);
+	rc = bal_settle_marks(&bal, weights, BAL_ALL_STAGES, kernels->own, kernels->total, &even);
 	if (rc == NP_OK)
 		bal_pool_type(&bal, type, kernels->factor, even);
 	for (uint32_t i = 0; i < bal.rows.count && rc == NP_OK; i++)
 		kernels->even[i] = bal_even_at(&bal, even, i);
 	for (size_t i = 0; i < bal.cells.count && rc == NP_OK; i++)
-		rc = see_kernels_of(&bal, kernels, i, type, weights, &own);
-	np_vec_release(&own.sums);
+		kernels->total[i] =
+			total_with(&bal, kernels, &bal.cells.item[i], type, kernels->total[i]);
 	free(even);
 	free(weights);
 	return rc;

@@ -6,7 +6,9 @@
 
 #include "npuprof/align.h"
 #include "npuprof/elementary.h"
+#include "npuprof/map.h"
 #include "npuprof/op_times.h"
+#include "npuprof/order.h"
 #include "npuprof/robust.h"
 
 #include <math.h>
@@ -23,27 +25,35 @@ struct link_cohort {
 	bool reduces;
 };
 
-/* One row of np_rank.transfers, with its ends as global ranks. */
+/* One row of np_rank.transfers: a run has millions. */
 struct link_cell {
-	int64_t src;
-	int64_t dst;
-	int64_t plane;
-	const char *transport_text;
-	struct link_cohort cohort;
-	uint16_t size_class;
-	uint32_t row;  /* in the list of links */
 	int64_t bytes; /* of the median transfer */
 	np_ns time;
-	int64_t all_bytes;
 	np_ns all_time;
-	int64_t troubled;
-	double ratio;    /* time by the fitted line of the cohort */
 	double expected; /* time that comparable links take for these bytes; NaN without any */
-	bool way_back;   /* comparable ones are links between the same two ranks only */
+	uint32_t row;    /* in the list of links */
+	uint32_t cohort;
+	uint16_t size_class;
+	bool way_back; /* comparable ones are links between the same two ranks only */
+};
+
+/* What makes a link of it. */
+struct cell_ends {
+	int64_t src; /* global ranks */
+	int64_t dst;
+	int64_t plane;
+	int64_t all_bytes;
+	uint32_t troubled;
 };
 
 struct link_cells {
 	NP_VEC(struct link_cell) list;
+	NP_VEC(struct cell_ends) ends; /* beside it, until there are links */
+	/* Some are of one cohort, mostly those that follow each other. */
+	NP_VEC(struct link_cohort) cohorts;
+	struct np_numbers pairs;     /* transport and class of operators → number … */
+	struct np_numbers cohort_of; /* … which with the rest → cohort */
+	struct np_keyed *keyed;      /* twice as many as there are cells: for sorting */
 };
 
 /* A size with fewer links than this is helped out by the sizes around it, up to an octave off. */
@@ -77,54 +87,68 @@ static int by_cohort(const struct link_cohort *a, const struct link_cohort *b)
 	return order ? order : np_order(a->reduces, b->reduces);
 }
 
-static int by_cohort_size_row(const void *left, const void *right)
+static int by_cohort_of(const void *left, const void *right, void *context)
 {
-	const struct link_cell *a = left;
-	const struct link_cell *b = right;
-	int order = by_cohort(&a->cohort, &b->cohort);
+	const struct link_cohort *cohorts = context;
 
-	if (!order)
-		order = np_order(a->size_class, b->size_class);
-	return order ? order : np_order(a->row, b->row);
+	return by_cohort(&cohorts[*(const uint32_t *)left], &cohorts[*(const uint32_t *)right]);
+}
+
+/* Cells of a cohort in the order of their sizes and links, and what they have beside. */
+struct cohort_cells {
+	struct link_cell *cells;
+	const struct np_keyed *order;
+	size_t count;
+	double *ratios; /* by place in the order: time by the fitted line */
+};
+
+static struct link_cell *cell_at(const struct cohort_cells *cohort, size_t place)
+{
+	return &cohort->cells[cohort->order[place].index];
 }
 
 /* The end of the cells from `from` on that have the same size. */
-static size_t same_size(const struct link_cell *cells, size_t count, size_t from)
+static size_t same_size(const struct cohort_cells *cohort, size_t from)
 {
 	size_t to = from;
 
-	while (to < count && cells[to].size_class == cells[from].size_class)
+	while (to < cohort->count &&
+	       cell_at(cohort, to)->size_class == cell_at(cohort, from)->size_class)
 		to++;
 	return to;
 }
 
 /* The median size and time of the cells of one size class. */
-static struct np_point median_of(const struct link_cell *cells, size_t count, double *scratch)
+static struct np_point median_of(const struct cohort_cells *cohort, size_t from, size_t to,
+				 double *scratch)
 {
 	struct np_point point;
 
-	for (size_t i = 0; i < count; i++)
-		scratch[i] = (double)cells[i].bytes;
-	point.x = np_median(scratch, count);
-	for (size_t i = 0; i < count; i++)
-		scratch[i] = (double)cells[i].time * point.x / (double)cells[i].bytes;
-	point.y = np_median(scratch, count);
+	for (size_t i = from; i < to; i++)
+		scratch[i - from] = (double)cell_at(cohort, i)->bytes;
+	point.x = np_median(scratch, to - from);
+	for (size_t i = from; i < to; i++) {
+		const struct link_cell *cell = cell_at(cohort, i);
+
+		scratch[i - from] = (double)cell->time * point.x / (double)cell->bytes;
+	}
+	point.y = np_median(scratch, to - from);
 	return point;
 }
 
 /* Time by size over all links of a cohort: a start and a bandwidth. */
-static int fit(const struct link_cell *cells, size_t count, double *scratch, struct np_line *ret,
+static int fit(const struct cohort_cells *cohort, double *scratch, struct np_line *ret,
 	       struct np_err *err)
 {
 	NP_VEC(struct np_point) points = { 0 };
 	int rc = NP_OK;
 
-	for (size_t from = 0, to = 0; from < count && rc == NP_OK; from = to) {
+	for (size_t from = 0, to = 0; from < cohort->count && rc == NP_OK; from = to) {
 		struct np_point *point = np_vec_add(&points, err);
 
-		to = same_size(cells, count, from);
+		to = same_size(cohort, from);
 		if (point)
-			*point = median_of(&cells[from], to - from, scratch);
+			*point = median_of(cohort, from, to, scratch);
 		else
 			rc = NP_E_NOMEM;
 	}
@@ -141,24 +165,25 @@ static int fit(const struct link_cell *cells, size_t count, double *scratch, str
 }
 
 /* One sample for each link and size; returns how many. */
-static size_t take_samples(const struct link_cell *cells, size_t count, double *scratch,
-			   struct link_sample *samples)
+static size_t take_samples(const struct cohort_cells *cohort, const struct np_links *links,
+			   double *scratch, struct link_sample *samples)
 {
 	size_t used = 0;
 
-	for (size_t from = 0, to = 0; from < count; from = to) {
-		while (to < count && cells[to].row == cells[from].row &&
-		       cells[to].size_class == cells[from].size_class) {
-			scratch[to - from] = cells[to].ratio;
+	for (size_t from = 0, to = 0; from < cohort->count; from = to) {
+		const struct link_cell *cell = cell_at(cohort, from);
+		const struct np_link_speed *link = &links->list.item[cell->row];
+
+		while (to < cohort->count && cell_at(cohort, to)->row == cell->row &&
+		       cell_at(cohort, to)->size_class == cell->size_class) {
+			scratch[to - from] = cohort->ratios[to];
 			to++;
 		}
 		samples[used++] = (struct link_sample){
-			.size_class = cells[from].size_class,
-			.row = cells[from].row,
-			.ends = { cells[from].src < cells[from].dst ? cells[from].src
-								    : cells[from].dst,
-				  cells[from].src < cells[from].dst ? cells[from].dst
-								    : cells[from].src },
+			.size_class = cell->size_class,
+			.row = cell->row,
+			.ends = { link->src < link->dst ? link->src : link->dst,
+				  link->src < link->dst ? link->dst : link->src },
 			.ratio = np_median(scratch, to - from),
 		};
 	}
@@ -195,23 +220,27 @@ static struct median reference(const struct link_sample *samples, size_t count, 
 /* Work space for one cohort, large enough for all. */
 struct link_space {
 	double *numbers;
+	double *ratios;
 	struct link_sample *samples;
 };
 
-static int expect_cohort(struct link_cell *cells, size_t count, struct link_space *space,
-			 struct np_err *err)
+static int expect_cohort(struct cohort_cells *cohort, const struct np_links *links,
+			 struct link_space *space, struct np_err *err)
 {
 	struct np_line line;
 	size_t samples;
-	size_t cell = 0;
-	int rc = fit(cells, count, space->numbers, &line, err);
+	size_t place = 0;
+	int rc = fit(cohort, space->numbers, &line, err);
 
 	if (rc < 0)
 		return rc;
-	for (size_t i = 0; i < count; i++)
-		cells[i].ratio =
-			(double)cells[i].time / (line.offset + line.slope * (double)cells[i].bytes);
-	samples = take_samples(cells, count, space->numbers, space->samples);
+	for (size_t i = 0; i < cohort->count; i++) {
+		const struct link_cell *cell = cell_at(cohort, i);
+
+		cohort->ratios[i] =
+			(double)cell->time / (line.offset + line.slope * (double)cell->bytes);
+	}
+	samples = take_samples(cohort, links, space->numbers, space->samples);
 	for (size_t from = 0, to = 0; from < samples; from = to) {
 		struct median median;
 
@@ -219,38 +248,69 @@ static int expect_cohort(struct link_cell *cells, size_t count, struct link_spac
 		       space->samples[to].size_class == space->samples[from].size_class)
 			to++;
 		median = reference(space->samples, samples, from, to, space->numbers);
-		for (; cell < count && cells[cell].size_class == space->samples[from].size_class;
-		     cell++) {
-			cells[cell].expected =
-				median.ratio * (double)cells[cell].time / cells[cell].ratio;
-			cells[cell].way_back = median.way_back;
+		for (; place < cohort->count &&
+		       cell_at(cohort, place)->size_class == space->samples[from].size_class;
+		     place++) {
+			struct link_cell *cell = cell_at(cohort, place);
+
+			cell->expected = median.ratio * (double)cell->time / cohort->ratios[place];
+			cell->way_back = median.way_back;
 		}
 	}
 	return NP_OK;
 }
 
-/* What each cell should take, from comparable ones. */
-static int expect_cells(struct link_cells *cells, struct np_err *err)
+/* Number cohorts by their order. */
+static int order_cohorts(struct link_cells *cells, struct np_err *err)
+{
+	size_t count = cells->cohorts.count;
+	uint32_t *order = malloc((2 * count + 1) * sizeof(*order));
+	uint32_t *place = order + count;
+
+	if (!order)
+		return np_fail_nomem(err, "links");
+	for (uint32_t i = 0; i < count; i++)
+		order[i] = i;
+	if (count > 0)
+		qsort_r(order, count, sizeof(*order), by_cohort_of, cells->cohorts.item);
+	for (uint32_t i = 0; i < count; i++)
+		place[order[i]] = i;
+	for (size_t i = 0; i < cells->list.count; i++)
+		cells->list.item[i].cohort = place[cells->list.item[i].cohort];
+	free(order);
+	return NP_OK;
+}
+
+static uint64_t by_cohort_and_size(const struct link_cell *cell)
+{
+	return (uint64_t)cell->cohort << 16 | cell->size_class;
+}
+
+/* What each cell should take, from comparable ones. Cells are by link. */
+static int expect_cells(struct link_cells *cells, const struct np_links *links, struct np_err *err)
 {
 	struct link_cell *list = cells->list.item;
 	size_t count = cells->list.count;
 	struct link_space space = { malloc((count + 1) * sizeof(*space.numbers)),
+				    malloc((count + 1) * sizeof(*space.ratios)),
 				    malloc((count + 1) * sizeof(*space.samples)) };
-	int rc = NP_OK;
+	const struct np_keyed *order;
+	int rc = space.numbers && space.ratios && space.samples ? order_cohorts(cells, err)
+								: np_fail_nomem(err, "links");
 
-	if (!space.numbers || !space.samples) {
-		free(space.numbers);
-		free(space.samples);
-		return np_fail_nomem(err, "links");
-	}
-	if (count > 0)
-		qsort(list, count, sizeof(*list), by_cohort_size_row);
+	for (size_t i = 0; i < count && rc == NP_OK; i++)
+		cells->keyed[i] = (struct np_keyed){ by_cohort_and_size(&list[i]), (uint32_t)i };
+	order = np_sort_keyed(cells->keyed, cells->keyed + count, rc == NP_OK ? count : 0);
 	for (size_t from = 0, to = 0; from < count && rc == NP_OK; from = to) {
-		while (to < count && by_cohort(&list[from].cohort, &list[to].cohort) == 0)
+		struct cohort_cells cohort = { list, &order[from], 0, space.ratios };
+
+		while (to < count && list[order[to].index].cohort == list[order[from].index].cohort)
 			to++;
-		rc = expect_cohort(&list[from], to - from, &space, err);
+		cohort.count = to - from;
+		rc = expect_cohort(&cohort, links, &space, err);
 	}
 	free(space.numbers);
+	free(space.ratios);
 	free(space.samples);
 	return rc;
 }
@@ -311,36 +371,87 @@ const struct np_link_speed *np_links_worst(const struct np_links *links)
 
 /* --- gathering ------------------------------------------------------------------------------- */
 
+static uint32_t number_of(struct np_numbers *numbers, uint64_t key, struct np_err *err)
+{
+	uint32_t found = np_numbers_get(numbers, key);
+
+	if (found != NP_MAP_NONE)
+		return found;
+	found = (uint32_t)numbers->list.count;
+	return np_numbers_add(numbers, key, found, err) < 0 ? NP_MAP_NONE : found;
+}
+
+static uint32_t cohort_of(struct link_cells *cells, const struct link_cohort *cohort,
+			  struct np_err *err)
+{
+	struct link_cohort *added;
+	uint32_t pair;
+	uint32_t found;
+
+	if (cells->list.count > 0) {
+		found = cells->list.item[cells->list.count - 1].cohort;
+		if (by_cohort(&cells->cohorts.item[found], cohort) == 0)
+			return found;
+	}
+	pair = number_of(&cells->pairs, (uint64_t)cohort->transport << 32 | cohort->op_class, err);
+	if (pair == NP_MAP_NONE)
+		return NP_MAP_NONE;
+	found = number_of(&cells->cohort_of,
+			  (uint64_t)pair << 10 | (uint64_t)cohort->concurrency << 2 |
+				  (uint64_t)cohort->p2p << 1 | cohort->reduces,
+			  err);
+	if (found == NP_MAP_NONE || found < cells->cohorts.count)
+		return found;
+	added = np_vec_add(&cells->cohorts, err);
+	if (!added)
+		return NP_MAP_NONE;
+	*added = *cohort;
+	return found;
+}
+
+static int add_cell(struct link_cells *cells, struct link_cell cell, struct cell_ends ends,
+		    const struct link_cohort *cohort, struct np_err *err)
+{
+	struct link_cell *own;
+	struct cell_ends *own_ends;
+
+	cell.cohort = cohort_of(cells, cohort, err);
+	if (cell.cohort == NP_MAP_NONE)
+		return NP_E_NOMEM;
+	own = np_vec_add(&cells->list, err);
+	own_ends = own ? np_vec_add(&cells->ends, err) : NULL;
+	if (!own_ends)
+		return NP_E_NOMEM;
+	*own = cell;
+	*own_ends = ends;
+	return NP_OK;
+}
+
 static int add_transfer(const struct np_cluster *cluster, const struct np_rank *rank,
 			const struct np_transfer *transfer, struct link_cells *cells,
 			struct np_err *err)
 {
 	const struct np_communicator *communicator =
 		np_cluster_communicator(cluster, rank->groups.item[transfer->group].hash);
-	struct link_cell *cell;
 
 	if (!communicator)
 		return NP_OK;
-	cell = np_vec_add(&cells->list, err);
-	if (!cell)
-		return NP_E_NOMEM;
-	*cell = (struct link_cell){
-		.src = np_communicator_rank(communicator, transfer->src),
-		.dst = np_communicator_rank(communicator, transfer->dst),
-		.plane = transfer->plane,
-		.transport_text = np_strtab_text(cluster->run->strings, transfer->transport),
-		.cohort = { .transport = transfer->transport,
-			    .concurrency = transfer->concurrency,
-			    .p2p = transfer->p2p,
-			    .reduces = transfer->reduces },
-		.size_class = transfer->size_class,
-		.bytes = transfer->middle_bytes,
-		.time = transfer->middle_time,
-		.all_bytes = transfer->bytes,
-		.all_time = transfer->time,
-		.troubled = transfer->troubled,
-	};
-	return NP_OK;
+	return add_cell(
+		cells,
+		(struct link_cell){ .size_class = transfer->size_class,
+				    .bytes = transfer->middle_bytes,
+				    .time = transfer->middle_time,
+				    .all_time = transfer->time },
+		(struct cell_ends){ .src = np_communicator_rank(communicator, transfer->src),
+				    .dst = np_communicator_rank(communicator, transfer->dst),
+				    .plane = transfer->plane,
+				    .all_bytes = transfer->bytes,
+				    .troubled = transfer->troubled },
+		&(struct link_cohort){ .transport = transfer->transport,
+				       .concurrency = transfer->concurrency,
+				       .p2p = transfer->p2p,
+				       .reduces = transfer->reduces },
+		err);
 }
 
 /* A sum over a class of operators, where nothing finer was recorded. */
@@ -349,29 +460,23 @@ static int add_total(const struct np_cluster *cluster, const struct np_rank *ran
 {
 	const struct np_communicator *communicator =
 		np_cluster_communicator(cluster, rank->groups.item[link->group].hash);
-	struct link_cell *cell;
 
 	if (!communicator || link->pick != NP_LINK_TOTAL || link->src == link->dst ||
 	    link->bytes <= 0 || link->time <= 0)
 		return NP_OK;
-	cell = np_vec_add(&cells->list, err);
-	if (!cell)
-		return NP_E_NOMEM;
-	*cell = (struct link_cell){
-		.src = np_communicator_rank(communicator, link->src),
-		.dst = np_communicator_rank(communicator, link->dst),
-		.plane = NP_UNKNOWN,
-		.transport_text = np_strtab_text(cluster->run->strings, link->transport),
-		.cohort = { .transport = link->transport,
-			    .op_class = link->op_class,
-			    .p2p = link->p2p },
-		.size_class = np_transfer_class(link->bytes),
-		.bytes = link->bytes,
-		.time = link->time,
-		.all_bytes = link->bytes,
-		.all_time = link->time,
-	};
-	return NP_OK;
+	return add_cell(cells,
+			(struct link_cell){ .size_class = np_transfer_class(link->bytes),
+					    .bytes = link->bytes,
+					    .time = link->time,
+					    .all_time = link->time },
+			(struct cell_ends){ .src = np_communicator_rank(communicator, link->src),
+					    .dst = np_communicator_rank(communicator, link->dst),
+					    .plane = NP_UNKNOWN,
+					    .all_bytes = link->bytes },
+			&(struct link_cohort){ .transport = link->transport,
+					       .op_class = link->op_class,
+					       .p2p = link->p2p },
+			err);
 }
 
 static int gather(const struct np_cluster *cluster, struct link_cells *cells, struct np_err *err)
@@ -385,7 +490,10 @@ static int gather(const struct np_cluster *cluster, struct link_cells *cells, st
 		if (rank)
 			count += rank->transfers.count ? rank->transfers.count : rank->links.count;
 	}
-	rc = np_vec_reserve(&cells->list, count, err) < 0 ? NP_E_NOMEM : NP_OK;
+	rc = np_vec_reserve(&cells->list, count, err) < 0 ||
+			     np_vec_reserve(&cells->ends, count, err) < 0
+		     ? NP_E_NOMEM
+		     : NP_OK;
 
 	for (size_t i = 0; i < cluster->run->sources.count; i++) {
 		const struct np_rank *rank = cluster->run->ranks[i];
@@ -399,71 +507,211 @@ static int gather(const struct np_cluster *cluster, struct link_cells *cells, st
 				rc = add_total(cluster, rank, &rank->links.item[j], cells, err);
 		}
 	}
-	return rc;
+	if (rc < 0)
+		return rc;
+	cells->keyed = malloc((2 * cells->list.count + 1) * sizeof(*cells->keyed));
+	return cells->keyed ? NP_OK : np_fail_nomem(err, "links");
 }
 
 /* --- links ----------------------------------------------------------------------------------- */
 
-static int by_link(const struct link_cell *a, const struct link_cell *b)
-{
-	int order = np_order(a->src, b->src);
+/* What links are sorted by, the first first. */
+enum link_key {
+	KEY_SOURCE,
+	KEY_DESTINATION,
+	KEY_TRANSPORT,
+	KEY_PLANE,
+	LINK_KEYS,
+};
 
-	if (!order)
-		order = np_order(a->dst, b->dst);
-	if (!order)
-		order = strcmp(a->transport_text, b->transport_text);
-	return order ? order : np_order(a->plane, b->plane);
+/* Numbers of a key count from the least one there is. */
+struct link_keys {
+	const struct link_cells *cells;
+	uint32_t *transports; /* by cohort: the place of its text among all */
+	uint64_t least[LINK_KEYS];
+	unsigned bits[LINK_KEYS];
+};
+
+static np_str transport_of(const struct link_cells *cells, size_t index)
+{
+	return cells->cohorts.item[cells->list.item[index].cohort].transport;
 }
 
-static int by_link_cell(const void *left, const void *right)
+/* In the order of signed numbers. */
+static uint64_t plain_key(int64_t value)
 {
-	return by_link(left, right);
+	return (uint64_t)value ^ (uint64_t)1 << 63;
 }
 
-static int add_link(struct np_links *links, const struct link_cell *cell, struct np_err *err)
+static uint64_t key_of(const struct link_keys *keys, enum link_key key, size_t index)
+{
+	const struct cell_ends *ends = &keys->cells->ends.item[index];
+
+	switch (key) {
+	case KEY_SOURCE:
+		return plain_key(ends->src);
+	case KEY_DESTINATION:
+		return plain_key(ends->dst);
+	case KEY_PLANE:
+		return plain_key(ends->plane);
+	case KEY_TRANSPORT:
+	case LINK_KEYS:
+	default:
+		return keys->transports[keys->cells->list.item[index].cohort];
+	}
+}
+
+static int by_transport_text(const void *left, const void *right, void *context)
+{
+	const struct np_strtab *strings = *(const struct np_strtab *const *)context;
+
+	return strcmp(np_strtab_text(strings, *(const np_str *)left),
+		      np_strtab_text(strings, *(const np_str *)right));
+}
+
+/* The place of the transport of each cohort among all of them, by text. */
+static int order_transports(struct link_keys *keys, const struct np_strtab *strings,
+			    struct np_err *err)
+{
+	const struct link_cells *cells = keys->cells;
+	size_t count = cells->cohorts.count;
+	np_str *list = malloc((count + 1) * sizeof(*list));
+
+	keys->transports = malloc((count + 1) * sizeof(*keys->transports));
+	if (!list || !keys->transports) {
+		free(list);
+		return np_fail_nomem(err, "links");
+	}
+	for (size_t i = 0; i < count; i++)
+		list[i] = cells->cohorts.item[i].transport;
+	if (count > 0)
+		qsort_r(list, count, sizeof(*list), by_transport_text, &strings);
+	for (size_t i = 0; i < count; i++) {
+		const char *own = np_strtab_text(strings, cells->cohorts.item[i].transport);
+
+		keys->transports[i] = (uint32_t)np_lower_bound(
+			k, (size_t)0, count, strcmp(np_strtab_text(strings, list[k]), own) >= 0);
+	}
+	free(list);
+	return NP_OK;
+}
+
+static void measure_keys(struct link_keys *keys)
+{
+	for (int key = 0; key < LINK_KEYS; key++) {
+		uint64_t most = 0;
+
+		keys->least[key] = UINT64_MAX;
+		for (size_t i = 0; i < keys->cells->list.count; i++) {
+			uint64_t own = key_of(keys, (enum link_key)key, i);
+
+			most = own > most ? own : most;
+			keys->least[key] = own < keys->least[key] ? own : keys->least[key];
+		}
+		if (most > keys->least[key])
+			keys->bits[key] = 64 - (unsigned)__builtin_clzll(most - keys->least[key]);
+	}
+}
+
+/* By all keys, the last one first: as many at a time as 64 bits have room for. */
+static const struct np_keyed *sort_links(struct link_cells *cells, const struct link_keys *keys)
+{
+	size_t count = cells->list.count;
+	struct np_keyed *order = cells->keyed;
+
+	for (size_t i = 0; i < count; i++)
+		order[i].index = (uint32_t)i;
+	for (int end = LINK_KEYS, first; end > 0; end = first) {
+		unsigned bits = keys->bits[end - 1];
+
+		for (first = end - 1; first > 0 && bits + keys->bits[first - 1] <= 64; first--)
+			bits += keys->bits[first - 1];
+		for (size_t i = 0; i < count; i++) {
+			uint64_t key = 0;
+
+			for (int k = first; k < end; k++) {
+				key = keys->bits[k] < 64 ? key << keys->bits[k] : 0;
+				key |= key_of(keys, (enum link_key)k, order[i].index) -
+				       keys->least[k];
+			}
+			order[i].key = key;
+		}
+		order = np_sort_keyed(
+			order, order == cells->keyed ? cells->keyed + count : cells->keyed, count);
+	}
+	return order;
+}
+
+static int add_link(struct np_links *links, const struct cell_ends *ends, np_str transport,
+		    struct np_err *err)
 {
 	struct np_link_speed *link = np_vec_add(&links->list, err);
 
 	if (!link)
 		return NP_E_NOMEM;
-	*link = (struct np_link_speed){ .src = cell->src,
-					.dst = cell->dst,
-					.transport = cell->cohort.transport,
-					.plane = cell->plane,
+	*link = (struct np_link_speed){ .src = ends->src,
+					.dst = ends->dst,
+					.transport = transport,
+					.plane = ends->plane,
 					.expected = NP_UNKNOWN };
 	return NP_OK;
 }
 
-/* One link for all cells with the same ends, transport and plane. */
-static int make_links(struct link_cells *cells, struct np_links *links, struct np_err *err)
+static bool is_of(const struct np_link_speed *link, const struct cell_ends *ends, np_str transport)
 {
-	struct link_cell *list = cells->list.item;
-	int rc = NP_OK;
-
-	if (cells->list.count > 0)
-		qsort(list, cells->list.count, sizeof(*list), by_link_cell);
-	for (size_t i = 0; i < cells->list.count && rc == NP_OK; i++) {
-		struct np_link_speed *link;
-
-		if (i == 0 || by_link(&list[i - 1], &list[i]) != 0)
-			rc = add_link(links, &list[i], err);
-		if (rc < 0)
-			return rc;
-		list[i].row = (uint32_t)(links->list.count - 1);
-		link = &links->list.item[list[i].row];
-		link->bytes += list[i].all_bytes;
-		link->time += list[i].all_time;
-		link->troubled += list[i].troubled;
-	}
-	return rc;
+	return link->src == ends->src && link->dst == ends->dst && link->transport == transport &&
+	       link->plane == ends->plane;
 }
 
-static int by_row(const void *left, const void *right)
+/* Cells in this order, in which those of a link follow each other. */
+static int make_in_order(struct link_cells *cells, const struct np_keyed *order,
+			 struct np_links *links, struct np_err *err)
 {
-	const struct link_cell *a = left;
-	const struct link_cell *b = right;
+	size_t count = cells->list.count;
+	struct link_cell *sorted = malloc((count + 1) * sizeof(*sorted));
+	int rc = sorted ? NP_OK : np_fail_nomem(err, "links");
 
-	return np_order(a->row, b->row);
+	for (size_t i = 0; i < count && rc == NP_OK; i++) {
+		size_t from = order[i].index;
+		const struct cell_ends *ends = &cells->ends.item[from];
+		np_str transport = transport_of(cells, from);
+		struct np_link_speed *link;
+
+		if (i == 0 || !is_of(&links->list.item[links->list.count - 1], ends, transport))
+			rc = add_link(links, ends, transport, err);
+		if (rc < 0)
+			break;
+		link = &links->list.item[links->list.count - 1];
+		link->bytes += ends->all_bytes;
+		link->time += cells->list.item[from].all_time;
+		link->troubled += ends->troubled;
+		sorted[i] = cells->list.item[from];
+		sorted[i].row = (uint32_t)(links->list.count - 1);
+	}
+	if (rc < 0) {
+		free(sorted);
+		return rc;
+	}
+	free(cells->list.item);
+	cells->list.item = sorted;
+	cells->list.capacity = count + 1;
+	return NP_OK;
+}
+
+/* One link for all cells with the same ends, transport and plane. */
+static int make_links(struct link_cells *cells, const struct np_strtab *strings,
+		      struct np_links *links, struct np_err *err)
+{
+	struct link_keys keys = { .cells = cells };
+	int rc = order_transports(&keys, strings, err);
+
+	if (rc == NP_OK) {
+		measure_keys(&keys);
+		rc = make_in_order(cells, sort_links(cells, &keys), links, err);
+	}
+	free(keys.transports);
+	np_vec_release(&cells->ends);
+	return rc;
 }
 
 /*
@@ -530,33 +778,57 @@ static np_ns expected_of(const struct link_cell *cells, size_t count)
 	return known > 0 ? (np_ns)llround(expected * all / known) : NP_UNKNOWN;
 }
 
-static int judge(struct link_cells *cells, struct np_links *links, struct np_err *err)
+/* The cells of one link by cohort and size: so they are summed. `sorted` has room for them. */
+static void sort_cells(struct link_cells *cells, size_t from, size_t count,
+		       struct link_cell *sorted)
 {
-	struct link_cell *list = cells->list.item;
-	size_t count = cells->list.count;
-	struct link_excess *excess = calloc(links->list.count + 1, sizeof(*excess));
-	struct np_weighted *scratch = malloc((count + 1) * sizeof(*scratch));
-	int rc;
+	struct link_cell *own = &cells->list.item[from];
+	const struct np_keyed *order;
 
-	if (!excess || !scratch) {
-		free(excess);
-		free(scratch);
-		return np_fail_nomem(err, "links");
-	}
-	if (count > 0)
-		qsort(list, count, sizeof(*list), by_row);
-	for (size_t from = 0, to = 0; from < count; from = to) {
+	for (size_t i = 0; i < count; i++)
+		cells->keyed[i] = (struct np_keyed){ by_cohort_and_size(&own[i]), (uint32_t)i };
+	order = np_sort_keyed(cells->keyed, cells->keyed + count, count);
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = own[order[i].index];
+}
+
+static int judge_each(struct link_cells *cells, struct np_links *links, struct link_excess *excess,
+		      struct np_err *err)
+{
+	const struct link_cell *list = cells->list.item;
+	size_t count = cells->list.count;
+	NP_VEC(struct link_cell) own = { 0 };
+	NP_VEC(struct np_weighted) scratch = { 0 };
+	int rc = NP_OK;
+
+	for (size_t from = 0, to = 0; from < count && rc == NP_OK; from = to) {
 		uint32_t row = list[from].row;
 
 		while (to < count && list[to].row == row)
 			to++;
-		prefer_others(&list[from], to - from);
-		excess[row] = excess_of(&list[from], to - from, scratch);
-		links->list.item[row].expected = expected_of(&list[from], to - from);
+		if (np_vec_reserve(&own, to - from, err) < 0 ||
+		    np_vec_reserve(&scratch, to - from, err) < 0) {
+			rc = NP_E_NOMEM;
+			break;
+		}
+		sort_cells(cells, from, to - from, own.item);
+		prefer_others(own.item, to - from);
+		excess[row] = excess_of(own.item, to - from, scratch.item);
+		links->list.item[row].expected = expected_of(own.item, to - from);
 	}
-	rc = link_polish(links, excess, err);
+	np_vec_release(&own);
+	np_vec_release(&scratch);
+	return rc;
+}
+
+static int judge(struct link_cells *cells, struct np_links *links, struct np_err *err)
+{
+	struct link_excess *excess = calloc(links->list.count + 1, sizeof(*excess));
+	int rc = excess ? judge_each(cells, links, excess, err) : np_fail_nomem(err, "links");
+
+	if (rc == NP_OK)
+		rc = link_polish(links, excess, err);
 	free(excess);
-	free(scratch);
 	return rc;
 }
 
@@ -568,14 +840,19 @@ int np_links_measure(const struct np_cluster *cluster, const struct np_align *al
 	int rc = gather(cluster, &cells, err);
 
 	if (rc == NP_OK)
-		rc = make_links(&cells, &links, err);
+		rc = make_links(&cells, cluster->run->strings, &links, err);
 	if (rc == NP_OK)
-		rc = expect_cells(&cells, err);
+		rc = expect_cells(&cells, &links, err);
 	if (rc == NP_OK)
 		rc = judge(&cells, &links, err);
 	if (rc == NP_OK && links.list.count == 0)
 		rc = link_groups_test(cluster, align, waits, &links, err);
 	np_vec_release(&cells.list);
+	np_vec_release(&cells.ends);
+	np_vec_release(&cells.cohorts);
+	np_numbers_release(&cells.pairs);
+	np_numbers_release(&cells.cohort_of);
+	free(cells.keyed);
 	if (rc < 0) {
 		np_links_release(&links);
 		return rc;

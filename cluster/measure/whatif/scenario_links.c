@@ -3,6 +3,7 @@
 #include "scenario.h"
 
 #include "npuprof/align.h"
+#include "npuprof/order.h"
 #include "npuprof/rank.h"
 #include "npuprof/text.h"
 
@@ -30,15 +31,53 @@ static int order_alike(const struct alike_transfer *a, const struct alike_transf
 	return np_order(a->bytes, b->bytes);
 }
 
-static int by_likeness(const void *left, const void *right)
+/* In the order of signed numbers. */
+static uint64_t signed_key(int64_t value)
 {
-	const struct alike_transfer *a = left;
-	const struct alike_transfer *b = right;
-	int order = order_alike(a, b);
+	return (uint64_t)value ^ (uint64_t)1 << 63;
+}
 
-	if (order != 0)
-		return order;
-	return a->time != b->time ? np_order(a->time, b->time) : np_order(a->instance, b->instance);
+static uint64_t alike_key(const struct alike_transfer *each, int key)
+{
+	switch (key) {
+	case 0:
+		return signed_key(each->time);
+	case 1:
+		return signed_key(each->bytes);
+	case 2:
+		return each->count;
+	default:
+		return (uint64_t)each->type << 32 | each->role;
+	}
+}
+
+#define ALIKE_KEYS 4
+
+/* Those that are alike follow each other, by time and then as they were. */
+static int sort_alike(struct alike_transfer **list, size_t count, struct np_err *err)
+{
+	struct alike_transfer *sorted = malloc((count + 1) * sizeof(*sorted));
+	struct np_keyed *space = malloc((2 * count + 1) * sizeof(*space));
+	struct np_keyed *order = space;
+
+	if (!sorted || !space) {
+		free(sorted);
+		free(space);
+		return np_fail_nomem(err, "a repaired world");
+	}
+	for (size_t i = 0; i < count; i++)
+		order[i].index = (uint32_t)i;
+	for (int key = 0; key < ALIKE_KEYS; key++) {
+		for (size_t i = 0; i < count; i++)
+			order[i].key = alike_key(&(*list)[order[i].index], key);
+		order = np_sort_keyed(order, order == space ? space + count : space, count);
+	}
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = (*list)[order[i].index];
+	free(space);
+	free(*list);
+	*list = sorted;
+	return NP_OK;
 }
 
 static struct alike_transfer *list_transfers(const struct np_replay *replay, size_t *ret_count,
@@ -69,7 +108,10 @@ static struct alike_transfer *list_transfers(const struct np_replay *replay, siz
 			.time = time,
 		};
 	}
-	qsort(list, count, sizeof(list[0]), by_likeness);
+	if (sort_alike(&list, count, err) < 0) {
+		free(list);
+		return NULL;
+	}
 	*ret_count = count;
 	return list;
 }
