@@ -407,12 +407,15 @@ static int keep_marks(const drafts *from, uint32_t first_cell, rank_marks *ret, 
 {
 	np_ns done[NP_WORK_OTHER] = { 0 };
 	np_ns place = 0;
+	size_t count = from->count + 1;
 	int rc = NP_OK;
 
-	ret->item = malloc((from->count + 1) * sizeof(*ret->item));
+	for (size_t i = 0; i < from->count; i++)
+		count += from->item[i].lag > 0;
+	ret->item = malloc(count * sizeof(*ret->item));
 	if (!ret->item)
 		return np_fail_nomem(err, "the replay");
-	ret->capacity = from->count + 1;
+	ret->capacity = count;
 	for (size_t i = 0; i < from->count && rc == NP_OK; i++) {
 		const struct draft *draft = &from->item[i];
 		np_ns work[MARK_WORKS] = { 0 };
@@ -636,6 +639,17 @@ static int run_jobs(struct building *building, size_t count, np_job *job, struct
 	return rc;
 }
 
+/* What the marks were made of. */
+static void release_drafts(struct building *building)
+{
+	for (size_t i = 0; building->drafts && i < building->ranks; i++)
+		rank_draft_release(&building->drafts[i]);
+	free(NP_STEAL(building->drafts));
+	free(NP_STEAL(building->shares));
+	free(NP_STEAL(building->surplus));
+	free(NP_STEAL(building->stood));
+}
+
 static int build(struct building *building, struct np_err *err)
 {
 	struct np_replay *replay = building->replay;
@@ -667,23 +681,16 @@ static int build(struct building *building, struct np_err *err)
 		rc = replay_place_excess(replay, building->marks, building->ranks, err);
 	if (rc < 0)
 		return rc;
-	free(NP_STEAL(building->shares));
+	release_drafts(building);
 	return replay_order(replay, building->marks, err);
 }
 
 static void building_release(struct building *building)
 {
-	for (size_t i = 0; i < building->ranks; i++) {
-		if (building->drafts)
-			rank_draft_release(&building->drafts[i]);
-		if (building->marks)
-			np_vec_release(&building->marks[i]);
-	}
-	free(building->drafts);
+	release_drafts(building);
+	for (size_t i = 0; building->marks && i < building->ranks; i++)
+		np_vec_release(&building->marks[i]);
 	free(building->marks);
-	free(building->shares);
-	free(building->surplus);
-	free(building->stood);
 }
 
 int np_replay_build(const struct np_cluster *cluster, const struct np_align *align,
