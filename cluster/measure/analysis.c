@@ -12,6 +12,9 @@
 #include "npuprof/workers.h"
 
 #include <inttypes.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 void np_analysis_free(struct np_analysis *analysis)
 {
@@ -85,14 +88,24 @@ static int align(struct np_analysis *analysis, const struct np_manifest *manifes
 	return rc;
 }
 
-static int measure(struct np_analysis *analysis, size_t threads, struct np_err *err)
+/* A stage that began with the last lap has ended; others do something else beside it. */
+static void lap_beside(struct np_timings *timings, enum np_timed_stage stage,
+		       struct np_thread_time *time)
+{
+	np_timings_end_beside(time);
+	np_timings_add_beside(timings, stage, time);
+	np_timings_begin_beside(time);
+}
+
+static int measure(struct np_analysis *analysis, size_t threads, struct np_thread_time *time,
+		   struct np_err *err)
 {
 	struct np_timings *timings = &analysis->run->timings;
 	int rc = np_charges_measure(analysis->align, analysis->clock, &analysis->waits,
 				    np_cluster_world(analysis->cluster), threads,
 				    &analysis->charges, err);
 
-	np_timings_lap(timings, NP_TIMED_WAITS);
+	lap_beside(timings, NP_TIMED_WAITS, time);
 	if (rc == NP_OK)
 		rc = np_root_cause_measure(analysis->align, analysis->clock, &analysis->waits,
 					   &analysis->charges, threads, &analysis->causes, err);
@@ -102,7 +115,7 @@ static int measure(struct np_analysis *analysis, size_t threads, struct np_err *
 	if (rc == NP_OK)
 		rc = np_charge_sums_measure(analysis->cluster, analysis->align, &analysis->charges,
 					    &analysis->causes, &analysis->charge_sums, err);
-	np_timings_lap(timings, NP_TIMED_ROOT_CAUSE);
+	lap_beside(timings, NP_TIMED_ROOT_CAUSE, time);
 	if (rc == NP_OK)
 		rc = np_partition_measure(analysis->cluster, analysis->align, &analysis->waits,
 					  &analysis->partition, err);
@@ -194,6 +207,84 @@ static int balance(struct np_analysis *analysis, size_t threads, struct np_err *
 	return rc;
 }
 
+enum {
+	BESIDE_CAUSES,
+	BESIDE_BALANCE, /* and parts before it */
+	BESIDE_JOBS,
+};
+
+/* What is measured side by side: each on threads of its own. */
+struct beside {
+	struct np_analysis *analysis;
+	size_t threads[BESIDE_JOBS];
+	struct np_thread_time time[BESIDE_JOBS];
+	struct np_thread_time balance;
+	struct np_err errors[BESIDE_JOBS];
+	int rc[BESIDE_JOBS];
+};
+
+static void measure_beside(void *context, size_t job)
+{
+	struct beside *beside = context;
+	struct np_analysis *analysis = beside->analysis;
+	struct np_timings *timings = &analysis->run->timings;
+	struct np_err *err = &beside->errors[job];
+	struct np_thread_time *time = &beside->time[job];
+	int *rc = &beside->rc[job];
+
+	np_timings_begin_beside(time);
+	if (job == BESIDE_CAUSES) {
+		*rc = measure(analysis, beside->threads[job], time, err);
+		lap_beside(timings, NP_TIMED_PARTS, time);
+		return;
+	}
+	*rc = measure_parts(analysis, err);
+	np_timings_end_beside(time);
+	np_timings_begin_beside(&beside->balance);
+	if (*rc == NP_OK && analysis->align->matched > 0)
+		*rc = balance(analysis, beside->threads[job], err);
+	np_timings_end_beside(&beside->balance);
+}
+
+/* What the measures needed for themselves is not kept by the C library for the replay. */
+static void give_back_memory(void)
+{
+#ifdef __GLIBC__
+	(void)malloc_trim(0);
+#endif
+}
+
+/* So few operators are done before a thread has started. */
+#define FEW_OPS 20000
+
+/*
+ * Causes of waiting are made of waits, and links, stages and the balance as well: half of either is
+ * a single thread's. What the balance tries comes last, when the other half has mostly ended.
+ * It is there before the replay, as either would be most of what is held at once.
+ */
+static int measure_all(struct np_analysis *analysis, size_t threads, struct np_err *err)
+{
+	size_t count = threads ? threads : np_processors();
+	bool together = count > 1 && analysis->align->op_count >= FEW_OPS;
+	const struct np_workers workers = { .threads = together ? BESIDE_JOBS : 1 };
+	struct np_timings *timings = &analysis->run->timings;
+	struct beside beside = { .analysis = analysis,
+				 .threads = { together ? count - 1 : threads, threads },
+				 .errors = { NP_ERR_INIT, NP_ERR_INIT } };
+
+	np_workers_run(&workers, BESIDE_JOBS, measure_beside, &beside);
+	give_back_memory();
+	np_timings_add_beside(timings, NP_TIMED_PARTS, &beside.time[BESIDE_BALANCE]);
+	np_timings_add_beside(timings, NP_TIMED_REPLAY, &beside.balance);
+	np_timings_start(timings);
+	for (size_t i = 0; i < BESIDE_JOBS; i++) {
+		if (beside.rc[i] < 0)
+			return np_fail(err, (enum np_code)beside.rc[i], "%s",
+				       beside.errors[i].text);
+	}
+	return NP_OK;
+}
+
 static int replay(struct np_analysis *analysis, size_t threads, struct np_err *err)
 {
 	struct np_whatif_input input;
@@ -201,10 +292,6 @@ static int replay(struct np_analysis *analysis, size_t threads, struct np_err *e
 
 	if (analysis->align->matched == 0)
 		return NP_OK;
-	/* Before the replay is there: either is most of what is held at once. */
-	rc = balance(analysis, threads, err);
-	if (rc < 0)
-		return rc;
 	rc = np_replay_build(analysis->cluster, analysis->align, analysis->clock,
 			     &analysis->experts, threads, &analysis->replay, err);
 	input = np_analysis_repairs(analysis, threads);
@@ -378,10 +465,7 @@ int np_analysis_build(struct np_run *run, const struct np_manifest *manifest, si
 		rc = short_captures_find(run, analysis->cluster, analysis->align, err);
 	np_timings_lap(&run->timings, NP_TIMED_MATCH);
 	if (rc == NP_OK)
-		rc = measure(analysis, threads, err);
-	if (rc == NP_OK)
-		rc = measure_parts(analysis, err);
-	np_timings_lap(&run->timings, NP_TIMED_PARTS);
+		rc = measure_all(analysis, threads, err);
 	if (rc == NP_OK)
 		rc = replay(analysis, threads, err);
 	np_timings_lap(&run->timings, NP_TIMED_REPLAY);
