@@ -40,6 +40,9 @@ convert stage 4006 dp=2 pp=4 micro=12 steps=2 form=db kernels=one pairs=pipeline
 behaviour 'two stages without names'
 convert worker 4001 dp=4 pp=2 micro=8 steps=2 form=db api=yes pairs=pair named=no tasks=yes names=hcom
 
+behaviour 'one communicator of all pipelines, whose messages say where they went'
+convert worker 4801 dp=2 pp=4 micro=8 steps=2 form=db kernels=one pairs=all named=yes tasks=yes names=hcom
+
 behaviour 'where even work would take longer the balance is not known'
 run python3 "$NPUPROF_SOURCE/tools/sweep/stragglers.py" --npuprof "$npuprof" --kind interleaved-stage --seeds 4503 --keep "$work/ring" \
 	--set steps=2 --set form=db --set api=no --set marks=step --set kernels=one --set pairs=pipeline --set named=yes --set tasks=no \

@@ -115,6 +115,50 @@ static void join(struct ranks *ranks, uint32_t *parent, const struct np_communic
 		      np_idmap_get(ranks->index, members[i]));
 }
 
+static const struct np_rank *rank_of(const struct np_cluster *cluster, int32_t id)
+{
+	size_t index = np_run_index(cluster->run, id);
+
+	return index == SIZE_MAX ? NULL : cluster->run->ranks[index];
+}
+
+/* The members by local rank; NULL where not all were profiled, or nobody knows their order. */
+static const int32_t *locals_of(const struct np_communicator *communicator)
+{
+	if (communicator->observed_count != communicator->size)
+		return NULL;
+	if (communicator->global_count == communicator->size && communicator->members)
+		return communicator->global;
+	return communicator->members ? NULL : communicator->observed;
+}
+
+/* Do all messages of the communicator say where they went? Then those ranks are joined, if wanted.
+ */
+static bool join_by_peers(struct ranks *ranks, const struct np_cluster *cluster,
+			  const struct np_communicator *communicator, bool joins)
+{
+	const int32_t *locals = locals_of(communicator);
+	size_t count = 0;
+
+	for (size_t i = 0; locals && i < communicator->size; i++) {
+		const struct np_rank *rank = rank_of(cluster, locals[i]);
+
+		for (size_t j = 0; rank && j < rank->ops.count; j++) {
+			const struct np_comm_op *op = &rank->ops.item[j];
+
+			if (!op->p2p || rank->groups.item[op->group].hash != communicator->hash)
+				continue;
+			if (op->peer == 0 || op->peer > communicator->size)
+				return false;
+			if (joins)
+				unite(ranks->chain.item, np_idmap_get(ranks->index, locals[i]),
+				      np_idmap_get(ranks->index, locals[op->peer - 1]));
+			count++;
+		}
+	}
+	return count > 0;
+}
+
 static bool join_chains(struct ranks *ranks, const struct np_cluster *cluster)
 {
 	bool found = false;
@@ -122,7 +166,11 @@ static bool join_chains(struct ranks *ranks, const struct np_cluster *cluster)
 	for (size_t i = 0; i < cluster->communicators.count; i++) {
 		if (!is_pipeline(cluster, &cluster->communicators.item[i]))
 			continue;
-		join(ranks, ranks->chain.item, &cluster->communicators.item[i]);
+		/* One communicator may be that of many pipelines. */
+		if (join_by_peers(ranks, cluster, &cluster->communicators.item[i], false))
+			join_by_peers(ranks, cluster, &cluster->communicators.item[i], true);
+		else
+			join(ranks, ranks->chain.item, &cluster->communicators.item[i]);
 		found = true;
 	}
 	return found;
@@ -167,13 +215,6 @@ static size_t count_messages(const struct np_rank *rank, uint64_t hash)
 		count += rank->ops.item[i].p2p &&
 			 rank->groups.item[rank->ops.item[i].group].hash == hash;
 	return count;
-}
-
-static const struct np_rank *rank_of(const struct np_cluster *cluster, int32_t id)
-{
-	size_t index = np_run_index(cluster->run, id);
-
-	return index == SIZE_MAX ? NULL : cluster->run->ranks[index];
 }
 
 /* Do two members have half of the messages that each of the others has? */

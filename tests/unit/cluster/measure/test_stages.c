@@ -249,6 +249,29 @@ static void add_rings(struct np_run *run, bool both_ways)
 		reduce(run, 20 + (uint64_t)i, i, i + 1);
 }
 
+/* 0 sends to 2, and 1 to 3, all in one communicator: two pipelines of two stages. */
+static void one_communicator_may_be_that_of_many_pipelines(void **state)
+{
+	with_run *run = np_run_new();
+
+	(void)state;
+	for (int32_t i = 0; i < 4; i++) {
+		struct np_rank *rank = add_rank(run, i, true);
+
+		add_op(rank, add_group(run, rank, 1, "pp", LIST(0, 1, 2, 3)), true)->peer =
+			(uint16_t)((i + 2) % 4 + 1);
+	}
+	reduce(run, 4, 0, 1);
+	reduce(run, 5, 2, 3);
+	{
+		with_cluster *cluster = build(run);
+
+		assert_int_equal(cluster->stages.count, 2);
+		assert_stage(cluster, 0, LIST(0, 1));
+		assert_stage(cluster, 1, LIST(2, 3));
+	}
+}
+
 static void a_ring_that_sends_both_ways_is_a_pipeline(void **state)
 {
 	with_run *run = np_run_new();
@@ -413,6 +436,7 @@ int main(void)
 		cmocka_unit_test(a_ring_without_a_name_is_no_pipeline),
 		cmocka_unit_test(a_pair_is_told_by_the_step_in_which_it_sends),
 		cmocka_unit_test(a_pair_that_takes_turns_is_no_pipeline),
+		cmocka_unit_test(one_communicator_may_be_that_of_many_pipelines),
 		cmocka_unit_test(a_ring_that_sends_both_ways_is_a_pipeline),
 		cmocka_unit_test(a_ring_that_sends_one_way_is_no_pipeline),
 		cmocka_unit_test(ranks_at_one_place_of_pipelines_are_one_stage),
