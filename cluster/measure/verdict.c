@@ -194,12 +194,16 @@ static double share_of_rank(const struct np_balance *balance, int32_t rank)
 	return 0;
 }
 
-/* Does nothing but chance make the rank cost others so much in so many steps? */
-static bool is_once(const struct np_analysis *analysis, uint32_t rank)
+/*
+ * Does nothing but chance make the rank cost others so much in so many steps? Few steps tell
+ * nothing of that; who explains most of what is lost is no chance.
+ */
+static bool is_once(const struct np_analysis *analysis, const struct np_verdict *verdict)
 {
-	const char *kind = np_root_cause_kind(&analysis->causes, rank);
+	const char *kind = np_root_cause_kind(&analysis->causes, verdict->named);
 
-	return kind && strcmp(kind, "chronic") != 0;
+	return kind && strcmp(kind, "chronic") != 0 &&
+	       (double)verdict->recovered < EXPLAINS_LOST * (double)verdict->lost;
 }
 
 /*
@@ -220,7 +224,7 @@ static int is_by_chance(const struct np_analysis *analysis, const struct np_verd
 	    share_of_rank(balance, analysis->run->ranks[verdict->named]->id) >= SHARE_OF_ONE)
 		return NP_OK;
 	rc = np_course_measure(analysis->replay, verdict->named, &course, err);
-	*ret = course.kind == NP_COURSE_RANDOM || is_once(analysis, verdict->named);
+	*ret = course.kind == NP_COURSE_RANDOM || is_once(analysis, verdict);
 	np_course_release(&course);
 	return rc;
 }
