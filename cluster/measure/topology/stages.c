@@ -402,8 +402,8 @@ static int see_rings(struct rank_row *row, struct np_err *err)
 							  (uint32_t)sends_to(row, each, 0) |
 							  (uint32_t)sends_to(row, each, 1) << 1,
 						  err);
-			else
-				row->one_way[root] |= np_idmap_get(row->known, key) != 3;
+			else if (np_idmap_get(row->known, key) != 3)
+				row->one_way[root] = true;
 		}
 	}
 	return rc;
