@@ -109,8 +109,9 @@ int hist_select(const struct hist_store *store, const struct hist_choice *choice
 	}
 	if (choice->last > 0 && found.runs.count > (size_t)choice->last)
 		skip = found.runs.count - (size_t)choice->last;
-	memmove(found.runs.item, found.runs.item + skip,
-		(found.runs.count - skip) * sizeof(*found.runs.item));
+	if (skip > 0)
+		memmove(found.runs.item, found.runs.item + skip,
+			(found.runs.count - skip) * sizeof(*found.runs.item));
 	found.runs.count -= skip;
 	*ret = found;
 	return NP_OK;

@@ -759,7 +759,7 @@ static bool is_later(const struct np_bal *bal, uint32_t row, uint32_t than)
 static int list_seen(struct placing *placing, const struct bal_cell *cell, uint32_t index)
 {
 	struct np_bal *bal = placing->bal;
-	struct bal_mark *marks = &bal->marks.item[cell->first];
+	struct bal_mark *marks = cell->marks > 0 ? &bal->marks.item[cell->first] : NULL;
 	uint32_t latest = NO_ROW;
 
 	placing->seen.count = placing->starts.count = placing->latest.count = 0;

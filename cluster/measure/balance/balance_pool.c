@@ -646,7 +646,7 @@ static bool comes_first(const struct np_bal *bal, const struct bal_mark *mark,
 /* Marks of a rank are in the order in which it came to them: those that came late go back. */
 static void sort_marks(const struct np_bal *bal, const struct bal_cell *cell)
 {
-	struct bal_mark *marks = &bal->marks.item[cell->first];
+	struct bal_mark *marks = cell->marks > 0 ? &bal->marks.item[cell->first] : NULL;
 
 	for (uint32_t i = 1; i < cell->marks; i++) {
 		struct bal_mark mark = marks[i];
