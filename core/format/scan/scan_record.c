@@ -321,7 +321,7 @@ __attribute__((always_inline)) static inline void find_run_with(struct np_pages 
 			break;
 		size = word & 0x7f;
 		if (front.size_bytes > 1) {
-			size = size << 7 | (word >> 8 & 0x7f);
+			size = size << 7 | (uint32_t)(word >> 8 & 0x7f);
 			if (size > usable - 35)
 				break;
 		}
