@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What can happen to a host in the middle of a job, under our library, under msprof and under torch_npu: mpirun is killed, the clock is set, files hang, the
+# What can happen to a host in the middle of a job, under our library and under msprof: mpirun is killed, the clock is set, files hang, the
 # disk fills up, memory runs out. Bounded, said, and what was complete is kept.
 # shellcheck source-path=SCRIPTDIR disable=SC2154
 . "$(dirname "$0")/lib.sh"
@@ -38,12 +38,11 @@ end() {
 }
 until=(-q --steps 100000 --until "$work/end" --layers 2 --data-ms 5)
 
-for backend in acl msprof torch; do
+for backend in acl msprof; do
 	options=(--backend "$backend" --step-start 1)
 	application=("$train" "${until[@]}")
 	case $backend in
 	msprof) options=(--backend msprof) ;;
-	torch) application+=(--torch --data-ms 25) ;; # it has to be asked which step it is: not as fast
 	esac
 
 	behaviour "$backend: mpirun is killed: nobody is left behind, and what was recorded is kept"
