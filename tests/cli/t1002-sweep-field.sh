@@ -41,10 +41,11 @@ for form in db text; do
 	expect_equal "$(cat "$work/$form/true")" "$(cat "$work/$form/found")"
 done
 
-behaviour 'where messages do not say between which ranks they went, no verdict is given'
+behaviour 'messages that do not say between which ranks they went find their other ends by when they end'
 make bare no-trace-pp:3 text
 run "$npuprof" cluster -q -f json -d "$work/bare/run" -o "$work/bare/out"
-expect 'withheld, with the reason' grep -q '"reason": "messages do not say between which ranks they went' "$work/stdout"
+expect_equal "$(sqlite3 :memory: "SELECT readfile('$work/stdout') ->> '\$.verdict.what'")" \
+	"$(sqlite3 :memory: "SELECT readfile('$work/bare/truth.json') ->> '\$.accept[0].what'")"
 
 behaviour 'where other ranks are late in every step nobody is named'
 make lengths lengths:702 db
@@ -105,4 +106,5 @@ behaviour 'no link is blamed where messages do not say where they went'
 make alone loader-one:1001 text
 find "$work/alone" -name trace_view.json -delete
 run "$npuprof" cluster -q -f json -d "$work/alone/run" -o "$work/alone/out"
-expect_equal "$(sqlite3 :memory: "SELECT readfile('$work/stdout') ->> '\$.verdict.kind'")" withheld
+expect_equal "$(sqlite3 :memory: "SELECT readfile('$work/stdout') ->> '\$.verdict.kind', readfile('$work/stdout') ->> '\$.verdict.what'")" \
+	"rank|$(sqlite3 :memory: "SELECT readfile('$work/alone/truth.json') ->> '\$.accept[0].what'")"

@@ -50,3 +50,11 @@ run python3 "$NPUPROF_SOURCE/tools/sweep/stragglers.py" --npuprof "$npuprof" --k
 run "$npuprof" cluster -q --no-db -f json -d "$work/ring"
 expect_exit 0
 expect_stdout_has '"balance": null'
+
+behaviour 'one communicator of all pipelines, whose messages say nothing of where they went: no verdict is given'
+run python3 "$NPUPROF_SOURCE/tools/sweep/stragglers.py" --npuprof "$npuprof" --kind worker --seeds 4801 --keep "$work/all" \
+	--set api=no --set marks=step --set dp=2 --set pp=4 --set micro=8 --set steps=2 --set form=db --set kernels=one --set pairs=all \
+	--set named=yes --set tasks=no --set names=hcom
+run "$npuprof" cluster -q --no-db -f json -d "$work/all"
+expect_exit 0
+expect_stdout_has '"verdict": { "kind": "withheld", "reason": "messages do not say between which ranks they went: 384 of 440 communication'
