@@ -96,7 +96,8 @@ int hist_select(const struct hist_store *store, const struct hist_choice *choice
 			found.elsewhere++;
 			continue;
 		}
-		if (!choice->all && !is_of_size(run, like)) {
+		/* Whatever a damaged store says of its ranks, a run is of its own size. */
+		if (!choice->all && run != like && !is_of_size(run, like)) {
 			found.others++;
 			continue;
 		}
@@ -210,7 +211,8 @@ static int no_figure(const struct hist_store *store, const struct hist_selection
 		     const char *figure, struct np_err *err)
 {
 	NP_CLEANUP(np_buf_release) struct np_buf names = NP_BUF_INIT;
-	uint32_t newest = selection->runs.item[selection->runs.count - 1];
+	size_t count = selection->runs.count;
+	uint32_t newest = count > 0 ? selection->runs.item[count - 1] : UINT32_MAX;
 
 	for (size_t i = 0; i < store->figures.count && names.length < 300; i++) {
 		const char *name = hist_text(store, store->figures.item[i].name);

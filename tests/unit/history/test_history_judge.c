@@ -210,6 +210,38 @@ static void conditions_that_mean_nothing_are_refused(void **state)
 	hist_store_free(store);
 }
 
+static void a_run_with_impossible_ranks_is_chosen_by_itself(void **state)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct hist_store *store = hist_store_new(&err);
+	struct hist_selection selection = { 0 };
+
+	(void)state;
+	assert_non_null(store);
+	add_run(store, STEP);
+	store->runs.item[0].ranks = -5;
+	store->runs.item[0].world = 8;
+	assert_ok(hist_select(store, &(struct hist_choice){ 0 }, &selection, &err), err);
+	assert_int_equal(selection.runs.count, 1);
+	hist_selection_release(&selection);
+	hist_store_free(store);
+}
+
+static void of_no_run_there_is_no_figure(void **state)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct hist_store *store = hist_store_new(&err);
+	struct hist_selection none = { 0 };
+	struct hist_series series = { 0 };
+
+	(void)state;
+	assert_non_null(store);
+	add_run(store, STEP);
+	assert_int_equal(hist_series_make(store, &none, "step", &series, &err), NP_E_USAGE);
+	assert_non_null(strstr(err.text, "no run has the figure 'step'"));
+	hist_store_free(store);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -221,6 +253,8 @@ int main(void)
 		cmocka_unit_test(what_hardly_changes_the_step_is_as_usual_unless_a_gate_names_it),
 		cmocka_unit_test(too_few_runs_withhold_the_judgement),
 		cmocka_unit_test(conditions_that_mean_nothing_are_refused),
+		cmocka_unit_test(a_run_with_impossible_ranks_is_chosen_by_itself),
+		cmocka_unit_test(of_no_run_there_is_no_figure),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
