@@ -78,6 +78,7 @@ static bool has_input(struct adv_eval *eval, const struct adv_rule_need *need, s
 	struct adv_view *view = adv_view_slots_find(eval->program->slots, need->view);
 	struct np_err err = NP_ERR_INIT;
 	char what[128];
+	int rc;
 
 	if (view && !view->present && view->why) {
 		(void)np_fail(why, NP_E_NOTFOUND, "no %s: %s", need->view, view->why);
@@ -88,7 +89,10 @@ static bool has_input(struct adv_eval *eval, const struct adv_rule_need *need, s
 		say_missing(eval, what, adv_view_cure(need->view, NULL), why);
 		return false;
 	}
-	if (adv_view_open(view, &err) < 0) {
+	rc = adv_view_open(view, &err);
+	if (rc == NP_E_NOMEM)
+		(void)adv_eval_wrong(eval, NULL, SIZE_MAX, &err);
+	if (rc < 0) {
 		*why = err;
 		return false;
 	}

@@ -14,6 +14,25 @@
 /* Rows of evidence that are kept of one outcome. */
 #define EVIDENCE_LIMIT 1000
 
+/* A finding that memory ran out for is none, and its rule says so. */
+static int out_of_memory(struct adv_eval *eval)
+{
+	struct np_err err = NP_ERR_INIT;
+
+	(void)np_fail_nomem(&err, "a finding");
+	return adv_eval_wrong(eval, NULL, SIZE_MAX, &err);
+}
+
+static const char *keep(struct adv_eval *eval, struct adv_outcome *outcome, const char *text,
+			size_t length)
+{
+	const char *copy = np_arena_text(outcome->arena, text, length);
+
+	if (!copy)
+		(void)out_of_memory(eval);
+	return copy;
+}
+
 static const char *fill(struct adv_eval *eval, struct adv_outcome *outcome, const char *text)
 {
 	struct np_buf buf = NP_BUF_INIT;
@@ -22,8 +41,10 @@ static const char *fill(struct adv_eval *eval, struct adv_outcome *outcome, cons
 	if (!text)
 		return NULL;
 	adv_template_fill(&buf, text, &eval->shown);
-	if (!buf.failed)
-		copy = np_arena_text(outcome->arena, buf.text, buf.length);
+	if (buf.failed)
+		(void)out_of_memory(eval);
+	else
+		copy = keep(eval, outcome, buf.text, buf.length);
 	np_buf_release(&buf);
 	return copy ? copy : "";
 }
@@ -188,7 +209,8 @@ static int collect_evidence(struct adv_eval *eval, struct adv_outcome *outcome)
 			cells[i] = adv_sql_cell(statement->stmt, i);
 		rc = adv_rows_add(&outcome->evidence, cells, &err);
 	}
-	return rc;
+	/* What a question failed of is said already. */
+	return rc < 0 ? adv_eval_wrong(eval, NULL, SIZE_MAX, &err) : rc;
 }
 
 /* Of the first row of the evidence: one column. */
@@ -218,17 +240,18 @@ static int find_location(struct adv_eval *eval, struct adv_outcome *outcome)
 		rc = statement ? adv_eval_step(eval, statement) : NP_E_FORMAT;
 		cell = rc > 0 ? adv_sql_cell(statement->stmt, 0) : np_cell_null();
 		if (cell.type == NP_CELL_TEXT)
-			*found[i] =
-				np_arena_text(outcome->arena, cell.text.bytes, cell.text.length);
+			*found[i] = keep(eval, outcome, cell.text.bytes, cell.text.length);
 	}
 	return rc;
 }
 
-static void mix_cell(uint64_t *hash, const struct np_cell *cell)
+static void mix_cell(struct adv_eval *eval, uint64_t *hash, const struct np_cell *cell)
 {
 	struct np_buf text = NP_BUF_INIT;
 
 	adv_cell_format(&text, cell);
+	if (text.failed)
+		(void)out_of_memory(eval);
 	*hash = np_hash_text(*hash, text.text, text.length);
 	np_buf_release(&text);
 }
@@ -254,7 +277,7 @@ static int find_fingerprint(struct adv_eval *eval, const struct np_cell *part,
 	for (size_t i = 0; i < rule->per.count; i++) {
 		if (strcmp(rule->per.item[i], "step") != 0 &&
 		    strcmp(rule->per.item[i], "rank") != 0)
-			mix_cell(&hash, &part[i]);
+			mix_cell(eval, &hash, &part[i]);
 	}
 	for (size_t i = 0; i < rule->fingerprint.count && rc >= 0; i++) {
 		NP_CLEANUP(adv_eval_donep)
@@ -265,7 +288,7 @@ static int find_fingerprint(struct adv_eval *eval, const struct np_cell *part,
 		while (rc >= 0 && (rc = adv_eval_step(eval, statement)) > 0) {
 			struct np_cell cell = adv_sql_cell(statement->stmt, 0);
 
-			mix_cell(&hash, &cell);
+			mix_cell(eval, &hash, &cell);
 		}
 	}
 	outcome->fingerprint = hash;
@@ -293,8 +316,8 @@ static void find_partition(struct adv_eval *eval, const struct np_cell *part,
 		if (strcmp(rule->per.item[i], "rank") == 0 && part[i].type == NP_CELL_INTEGER)
 			outcome->rank = (int32_t)part[i].integer;
 		if (strcmp(rule->per.item[i], "step") == 0 && part[i].type == NP_CELL_TEXT)
-			outcome->step = np_arena_text(outcome->arena, part[i].text.bytes,
-						      part[i].text.length);
+			outcome->step =
+				keep(eval, outcome, part[i].text.bytes, part[i].text.length);
 	}
 }
 
@@ -322,10 +345,8 @@ static int fill_outcome(struct adv_eval *eval, const struct np_cell *part,
 		outcome->cause = adv_template_is_known(rule->cause, &eval->shown)
 					 ? fill(eval, outcome, rule->cause)
 					 : NULL;
-	if (add_advice(eval, outcome) < 0 || copy_summary(eval, outcome, &err) < 0) {
-		(void)np_fail_nomem(&err, "a finding");
-		return adv_eval_wrong(eval, NULL, SIZE_MAX, &err);
-	}
+	if (add_advice(eval, outcome) < 0 || copy_summary(eval, outcome, &err) < 0)
+		return out_of_memory(eval);
 	if (rule->evidence.count > 0 && collect_evidence(eval, outcome) < 0)
 		return NP_E_FORMAT;
 	if (find_location(eval, outcome) < 0 || find_fingerprint(eval, part, outcome) < 0)
@@ -342,8 +363,7 @@ void adv_eval_outcome(struct adv_eval *eval, const struct np_cell *part)
 	if (outcome)
 		outcome->arena = np_arena_new();
 	if (!outcome || !outcome->arena) {
-		(void)np_fail_nomem(&err, "a finding");
-		(void)adv_eval_wrong(eval, NULL, SIZE_MAX, &err);
+		(void)out_of_memory(eval);
 		adv_outcome_free(outcome);
 		return;
 	}

@@ -479,6 +479,7 @@ static bool find_base(struct adv_rule_library *library, struct adv_rule *rule)
 int adv_rule_library_finish(struct adv_rule_library *library, struct np_err *err)
 {
 	bool *bad = calloc(library->rules.count + 1, sizeof(*bad));
+	int rc = NP_OK;
 
 	if (!bad)
 		return np_fail_nomem(err, "rules");
@@ -487,14 +488,22 @@ int adv_rule_library_finish(struct adv_rule_library *library, struct np_err *err
 		qsort(library->rules.item, library->rules.count, sizeof(struct adv_rule *), by_id);
 	for (size_t i = 0; i < library->rules.count; i++)
 		bad[i] = !find_base(library, library->rules.item[i]);
-	for (size_t i = 0; i < library->rules.count; i++)
-		bad[i] = bad[i] || !adv_rule_parse(library, library->rules.item[i]);
+	for (size_t i = 0; i < library->rules.count && rc == NP_OK; i++) {
+		size_t errors = library->problems.errors;
+
+		if (bad[i])
+			continue;
+		bad[i] = !adv_rule_parse(library, library->rules.item[i]);
+		/* A mistake in a rule is said; where none was, memory ran out. */
+		if (bad[i] && library->problems.errors == errors)
+			rc = np_fail_nomem(err, "rules");
+	}
 	for (size_t i = library->rules.count; i-- > 0;) {
 		if (bad[i])
 			drop(library, i);
 	}
 	free(bad);
-	return NP_OK;
+	return rc;
 }
 
 const struct adv_rule *adv_rule_library_find(const struct adv_rule_library *library, const char *id)

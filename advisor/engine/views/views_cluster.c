@@ -67,7 +67,9 @@ static int open_table(struct adv_view *view, struct np_err *err)
 	} else if (rc == NP_OK) {
 		rc = np_relation_write(table->relation, table->analysis, &sink.base, err);
 	}
-	view->rows = adv_rows_count(&table->rows);
+	if (rc < 0)
+		adv_rows_release(&table->rows); /* it may be opened again */
+	view->rows = rc < 0 ? 0 : adv_rows_count(&table->rows);
 	return rc;
 }
 

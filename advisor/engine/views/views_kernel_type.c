@@ -417,6 +417,10 @@ static int open_types(struct adv_view *view, struct np_err *err)
 		return np_fail_nomem(err, "kernels");
 	rc = fill_rows(view, rows, err);
 	view->rows = rc == NP_OK ? adv_rows_count(rows) : 0;
+	if (rc < 0) {
+		close_types(view);
+		view->state = NULL; /* it may be opened again */
+	}
 	return rc;
 }
 
