@@ -13,7 +13,7 @@ string(REPLACE ";" "$<SEMICOLON>" rule_pack_list "${rule_packs}")
 add_custom_command(OUTPUT ${rule_packs_source}
   COMMAND ${CMAKE_COMMAND} -DOUT=${rule_packs_source} "-DFILES=${rule_pack_list}"
     -P ${PROJECT_SOURCE_DIR}/cmake/NpEmbedRules.cmake
-  DEPENDS ${rule_packs} ${PROJECT_SOURCE_DIR}/cmake/NpEmbedRules.cmake VERBATIM)
+  DEPENDS ${rule_packs} ${PROJECT_SOURCE_DIR}/cmake/NpEmbedRules.cmake ${PROJECT_SOURCE_DIR}/cmake/NpLiteral.cmake VERBATIM)
 target_sources(npadvisor PRIVATE ${rule_packs_source})
 
 # A program in a build tree finds its rules beside it.

@@ -59,7 +59,7 @@ set(launch_python ${PROJECT_SOURCE_DIR}/collect/launch/backend/memory_history.py
 add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/launch_python.c
   COMMAND ${CMAKE_COMMAND} -DOUT=${PROJECT_BINARY_DIR}/launch_python.c -DFILES=${launch_python}
     -P ${PROJECT_SOURCE_DIR}/cmake/NpEmbed.cmake
-  DEPENDS ${launch_python} ${PROJECT_SOURCE_DIR}/cmake/NpEmbed.cmake VERBATIM)
+  DEPENDS ${launch_python} ${PROJECT_SOURCE_DIR}/cmake/NpEmbed.cmake ${PROJECT_SOURCE_DIR}/cmake/NpLiteral.cmake VERBATIM)
 add_library(nplaunch STATIC ${launch_sources} ${PROJECT_BINARY_DIR}/launch_python.c)
 target_compile_definitions(nplaunch PRIVATE NP_LIBRARY_DIR="${CMAKE_INSTALL_LIBDIR}")
 target_link_libraries(nplaunch PUBLIC npcli npformat npprotocol)

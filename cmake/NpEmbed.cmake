@@ -33,20 +33,18 @@ function(np_base64 var hex)
   set(${var} "${text}" PARENT_SCOPE)
 endfunction()
 
-set(source "/* Made by cmake/NpEmbed.cmake. */\n#include <stddef.h>\n")
+include(${CMAKE_CURRENT_LIST_DIR}/NpLiteral.cmake)
+set(source "/* Made by cmake/NpEmbed.cmake. */\n#include <stddef.h>\n#pragma GCC diagnostic ignored \"-Woverlength-strings\"\n")
 foreach(file ${FILES})
   get_filename_component(name "${file}" NAME)
   string(REGEX REPLACE "[^A-Za-z0-9]" "_" symbol "${name}")
-  file(READ "${file}" hex HEX)
+  np_literal(text "${file}")
+  file(SIZE "${file}" size)
   file(SHA256 "${file}" sha)
   np_base64(sha64 "${sha}")
-  string(LENGTH "${hex}" size)
-  math(EXPR size "${size} / 2")
-  string(REGEX REPLACE "(................................)" "\\1\n" lines "${hex}")
-  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "'\\\\x\\1'," bytes "${lines}")
   string(APPEND source
     "extern const char ${symbol}[];\nextern const size_t ${symbol}_size;\nextern const char ${symbol}_sha256[];\n"
-    "const char ${symbol}[] = {${bytes}0};\nconst size_t ${symbol}_size = ${size};\n"
+    "const char ${symbol}[] = ${text};\nconst size_t ${symbol}_size = ${size};\n"
     "const char ${symbol}_sha256[] = \"${sha64}\";\n")
 endforeach()
 file(WRITE "${OUT}" "${source}")
