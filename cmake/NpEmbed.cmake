@@ -44,7 +44,7 @@ foreach(file ${FILES})
   np_base64(sha64 "${sha}")
   string(APPEND source
     "extern const char ${symbol}[];\nextern const size_t ${symbol}_size;\nextern const char ${symbol}_sha256[];\n"
-    "const char ${symbol}[] = ${text};\nconst size_t ${symbol}_size = ${size};\n"
+    "const char ${symbol}[] = ${text};\n_Static_assert(sizeof(${symbol}) == ${size} + 1, \"${name}\");\nconst size_t ${symbol}_size = ${size};\n"
     "const char ${symbol}_sha256[] = \"${sha64}\";\n")
 endforeach()
 file(WRITE "${OUT}" "${source}")

@@ -9,7 +9,7 @@ foreach(file ${FILES})
   string(REGEX REPLACE "[^A-Za-z0-9]" "_" symbol "${name}")
   np_literal(text "${file}")
   file(SIZE "${file}" size)
-  string(APPEND texts "static const char ${symbol}[] = ${text};\n")
+  string(APPEND texts "static const char ${symbol}[] = ${text};\n_Static_assert(sizeof(${symbol}) == ${size} + 1, \"${name}\");\n")
   string(APPEND rows "\t{ \"${name}\", ${symbol}, ${size} },\n")
 endforeach()
 file(WRITE "${OUT}" "/* Made by cmake/NpEmbedRules.cmake. */\n#include \"advisor/engine/rules/rule_packs.h\"\n\n"
