@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Logarithms and the like are right to their last bits, and the same on every machine. */
 #include "npuprof/elementary.h"
 
 #include "np_test.h"
